@@ -1,0 +1,86 @@
+package server
+
+import (
+	"errors"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/magi-jig/magi-jig/wirev2"
+)
+
+// write sends what leaves the queue, one record a write, so that [writeTimeout] is the time
+// of one record, until the queue has come to its end.
+func (c *conn) write() {
+	var buffer []byte
+	for {
+		item, ok := c.queue.next()
+		if !ok {
+			return
+		}
+		encoded, err := c.encode(buffer[:0], item)
+		if err != nil {
+			c.server.log.Error("record cannot be encoded", "connection", string(c.id), "error", err.Error())
+			c.cut("record cannot be encoded")
+			return
+		}
+		if err := c.writeRecord(encoded); err != nil {
+			c.cut(writeReason(err))
+			return
+		}
+		// One long record does not keep its buffer for the connection's life.
+		if buffer = encoded; cap(buffer) > maxPayloadBytes {
+			buffer = nil
+		}
+	}
+}
+
+func (c *conn) writeRecord(encoded []byte) error {
+	if err := c.network.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		return err
+	}
+	_, err := c.network.Write(encoded)
+	return err
+}
+
+func writeReason(err error) string {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return "record not written in " + writeTimeout.String() + ": the reader has stopped"
+	case errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, net.ErrClosed):
+		return "peer is gone"
+	default:
+		return "write failed: " + err.Error()
+	}
+}
+
+func (c *conn) encode(dst []byte, item record) ([]byte, error) {
+	if item.response != nil {
+		return c.encodeResponse(dst, item)
+	}
+	if item.turn != "" {
+		payload := append([]byte(nil), `{"turn_id":"`...)
+		payload = append(payload, item.turn...)
+		payload = append(payload, `","text":`...)
+		payload = wirev2.AppendString(payload, string(item.text))
+		item.event.Payload = append(payload, '}')
+	}
+	if item.grant != nil {
+		item.event.LiveSequence = item.grant.Next()
+	}
+	return wirev2.AppendEvent(dst, &item.event)
+}
+
+// encodeResponse falls back to an error, because a request gets an answer.
+func (c *conn) encodeResponse(dst []byte, item record) ([]byte, error) {
+	encoded, err := wirev2.AppendResponse(dst, item.response)
+	if err == nil {
+		return encoded, nil
+	}
+	c.server.log.Error("response cannot be encoded", "connection", string(c.id), "error", err.Error())
+	fallback := *item.response
+	fallback.Payload = nil
+	fallback.Error = &wirev2.Error{Code: wirev2.CodeInternal, Message: "the reply cannot be encoded"}
+	return wirev2.AppendResponse(dst, &fallback)
+}
