@@ -11,13 +11,8 @@ import (
 	"github.com/magi-jig/magi-jig/wirev2"
 )
 
-// Limits of a journal.
-const (
-	// MaxRecordBytes is the longest line without its LF, so that every record fits a session.history reply alone.
-	MaxRecordBytes = 49152 - 64
-	// MaxArgumentsTextBytes bounds ToolCallRecord.ArgumentsText. (wire-v2 6)
-	MaxArgumentsTextBytes = 1024
-)
+// MaxRecordBytes is the longest line without its LF, so that every record fits a session.history reply alone.
+const MaxRecordBytes = 49152 - 64
 
 // What a caller may branch on.
 var (
@@ -56,7 +51,7 @@ func Open(stateDir string) (*Store, error) { return nil, errNotYet }
 func (s *Store) Close() error { return nil }
 
 // Create makes a session and returns it open, with its session record durable and its writer lease held.
-func (s *Store) Create(rec SessionRecord) (*Session, error) { return nil, errNotYet }
+func (s *Store) Create(rec *wirev2.SessionRecord) (*Session, error) { return nil, errNotYet }
 
 // Open takes the session's writer lease, cuts a torn last line, checks the whole journal and closes a turn that was
 // active when the daemon died. Errors: ErrUnknown, ErrLocked, *DamageError, or the file system's.
@@ -81,8 +76,8 @@ func (s *Store) Summary(id wirev2.ID) (Summary, error) { return Summary{}, errNo
 
 // Entries reads a journal from its first record to its last whole one, without the writer lease, one record in memory
 // at a time. A bad line ends it with a *DamageError.
-func (s *Store) Entries(id wirev2.ID) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) { yield(Entry{}, errNotYet) }
+func (s *Store) Entries(id wirev2.ID) iter.Seq2[wirev2.Record, error] {
+	return func(yield func(wirev2.Record, error) bool) { yield(nil, errNotYet) }
 }
 
 // View selects what of a journal session.history shows.
@@ -108,19 +103,19 @@ func (s *Session) ID() wirev2.ID { return "" }
 // Workspace returns the session's workspace as sent.
 func (s *Session) Workspace() string { return "" }
 
-// Append gives the records their n and at and writes them with one write and one fsync: when it returns nil they are
+// Append gives the records their heads (n, at, type) and writes them with one write and one fsync: when it returns nil they are
 // durable, when it returns an error no reader of this process has seen one of them. A record that does not fit the
 // journal's order, or is too large, is refused and nothing is written; after any other error the session is poisoned.
-func (s *Session) Append(recs ...Record) error { return errNotYet }
+func (s *Session) Append(recs ...wirev2.Record) error { return errNotYet }
 
 // Read returns a page of durable records.
 func (s *Session) Read(v View) (Page, error) { return Page{}, errNotYet }
 
 // Turn is one turn as a conversation.
 type Turn struct {
-	User     UserRecord
+	User     *wirev2.UserRecord
 	Replies  []Reply
-	Terminal *TerminalRecord // nil while the turn is active
+	Terminal *wirev2.TerminalRecord // nil while the turn is active
 }
 
 // Reply is one provider reply of a turn with its calls in the model's order.
@@ -131,8 +126,8 @@ type Reply struct {
 
 // Call is a call and its result; Result is nil while the call is open.
 type Call struct {
-	ToolCallRecord
-	Result *ToolResultRecord
+	Call   *wirev2.ToolCallRecord
+	Result *wirev2.ToolResultRecord
 }
 
 // Turns returns how many turns the session has had, an active one included.
