@@ -78,4 +78,3 @@ func Holder(path string) (int, error) {
 	}
 	return pid, nil
 }
-
