@@ -1,0 +1,10 @@
+# An index of commands. Each prepares the machine by itself and works from a fresh clone.
+.PHONY: demo test long check bench release fmt lint
+demo:    ; @tools/setup demo && go run ./magid demo
+test:    ; @tools/setup test && go run ./tools/cmd/check -run test
+long:    ; @tools/setup test && go run ./tools/cmd/check -run test -long
+check:   ; @tools/setup test && go run ./tools/cmd/check
+bench:   ; @tools/setup test && go run ./tools/cmd/check -bench
+release: ; @tools/setup test && go run ./tools/cmd/release
+fmt:     ; @go run ./tools/cmd/check -run gofmt,fix -write
+lint:    ; @go tool -modfile=tools/ext/go.mod golangci-lint run $$(go list -m -f '{{.Dir}}/...')

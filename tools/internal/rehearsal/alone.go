@@ -1,0 +1,88 @@
+package rehearsal
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/mod/module"
+	modzip "golang.org/x/mod/zip"
+
+	"github.com/magi-jig/magi-jig/tools/internal/workspace"
+)
+
+// Alone unpacks the published zip of a module, and builds, vets and tests what
+// was in it, with its siblings from the proxy.
+func (r *Rehearsal) Alone(ctx context.Context, m workspace.Module, tests bool) error {
+	version := module.Version{Path: m.Path, Version: r.Versions.Modules[m.Name]}
+	escaped, err := module.EscapePath(m.Path)
+	if err != nil {
+		return err
+	}
+	dir := r.path("alone", m.Name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := modzip.Unzip(dir, version, r.path("proxy", filepath.FromSlash(escaped), "@v", version.Version+".zip")); err != nil {
+		return err
+	}
+	verbs := [][]string{{"build"}, {"vet"}}
+	if tests {
+		verbs = append(verbs, []string{"test"})
+	}
+	for _, verb := range verbs {
+		args := append(verb, "-trimpath", "./...")
+		if _, err := workspace.Go(ctx, dir, r.env(), args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Install installs every command at its version, as a stranger would, and runs
+// the version command of the programs. It returns the commands' names.
+func (r *Rehearsal) Install(ctx context.Context) ([]string, error) {
+	// What go.sum pins was checked when the modules were built; install does
+	// not read go.sum of the module it installs.
+	env := r.env("GOBIN="+r.path("bin"), "GOSUMDB=off")
+	var names []string
+	for _, m := range r.Order {
+		commands, err := commandsOf(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		for _, command := range commands {
+			if _, err := workspace.Go(ctx, r.Dir, env, "install", "-trimpath", command+"@"+r.Versions.Modules[m.Name]); err != nil {
+				return nil, err
+			}
+			names = append(names, path.Base(command))
+		}
+	}
+	for _, name := range r.Versions.Programs {
+		out, err := workspace.Run(ctx, r.Dir, nil, r.path("bin", name), "version")
+		if err != nil {
+			return nil, err
+		}
+		if want := r.Versions.Modules[name]; !strings.Contains(out, want) {
+			return nil, fmt.Errorf("%s version, installed at %s, says %q", name, want, strings.TrimSpace(out))
+		}
+	}
+	return names, nil
+}
+
+func commandsOf(ctx context.Context, m workspace.Module) ([]string, error) {
+	packages, err := workspace.List(ctx, m.Dir, nil, "./...")
+	if err != nil {
+		return nil, err
+	}
+	var commands []string
+	for _, p := range packages {
+		if p.Name == "main" {
+			commands = append(commands, p.ImportPath)
+		}
+	}
+	return commands, nil
+}
