@@ -1,0 +1,112 @@
+package coordinator
+
+import (
+	"time"
+
+	"github.com/magi-jig/magi-jig/wirev2"
+)
+
+// What the wire promises and nobody configures (wire-v2 3, 4).
+const (
+	maxOperations      = 4096
+	reservedOperations = 512
+	retention          = 600 * time.Second
+	maxPromptBytes     = 24576
+	maxTitleBytes      = 256
+	maxWorkspaceBytes  = 4096
+	maxPayloadBytes    = 32768
+	maxHistoryBytes    = 49152
+	maxTextBytes       = 20000
+	maxErrorBytes      = 512
+)
+
+// core is everything the coordinator knows, as a state machine: verbs go in,
+// effects come out. It has no clock, goroutine or lock and does no I/O; its host
+// calls it under one lock, tells it the time with advance before each verb, and
+// then does the effects in their order.
+//
+// A core is not safe for concurrent use.
+type core struct {
+	settings
+	now      time.Duration // since the start of the daemon, never going back
+	effects  []effect
+	changed  []*session // to be settled when the verb ends
+	timers   deadlines
+	stopping bool // the daemon is being shut down
+
+	conns      map[*Conn]struct{}
+	sessions   map[wirev2.ID]*session
+	operations map[wirev2.ID]*operation
+	turns      map[wirev2.ID]*turn // active ones and those whose operation is retained
+	active     int                 // turns that prepare or run
+	idleSince  time.Duration       // valid while idle
+}
+
+// settings is what a core is told once.
+type settings struct {
+	instance     wirev2.ID
+	version      string
+	unconfigured string // why there is no provider; "" where there is one
+	newID        func() wirev2.ID
+	newToken     func() wirev2.Secret
+}
+
+func newCore(s settings) *core {
+	return &core{
+		settings:   s,
+		conns:      make(map[*Conn]struct{}),
+		sessions:   make(map[wirev2.ID]*session),
+		operations: make(map[wirev2.ID]*operation),
+		turns:      make(map[wirev2.ID]*turn),
+	}
+}
+
+// advance moves time on and does what has come due. It comes before every verb,
+// so that expiry wins over whatever happens at the same instant (magid: Ties).
+func (k *core) advance(now time.Duration) {
+	k.now = max(k.now, now)
+	for d := k.timers.due(k.now); d != nil; d = k.timers.due(k.now) {
+		d.fire()
+	}
+}
+
+// next is when advance has something to do again.
+func (k *core) next() (time.Duration, bool) { return k.timers.next() }
+
+// do adds an effect.
+func (k *core) do(e effect) { k.effects = append(k.effects, e) }
+
+// change notes that something of a session changed on which requests or the
+// lease may depend.
+func (k *core) change(s *session) {
+	if !s.changed {
+		s.changed = true
+		k.changed = append(k.changed, s)
+	}
+}
+
+// take ends a verb: it settles what the verb changed and hands out what has to
+// be done, in order.
+func (k *core) take() []effect {
+	for len(k.changed) > 0 {
+		s := k.changed[0]
+		k.changed = k.changed[1:]
+		s.changed = false
+		k.wake(s)
+		k.settleLease(s)
+	}
+	out := k.effects
+	k.effects = nil
+	return out
+}
+
+// idle says whether nothing keeps the daemon from its idle exit (magid: Command line).
+func (k *core) idle() bool { return len(k.conns) == 0 && k.active == 0 }
+
+// settleIdle notes when the daemon became idle. It follows every change of what
+// idle looks at.
+func (k *core) settleIdle(before bool) {
+	if !before && k.idle() {
+		k.idleSince = k.now
+	}
+}
