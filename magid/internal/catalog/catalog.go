@@ -2,7 +2,8 @@ package catalog
 
 import (
 	"context"
-	"errors"
+	"path/filepath"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -15,8 +16,8 @@ const (
 	ToolDelegate  = "delegate"
 )
 
-// MaxResultBytes is the most a result takes as the daemon encodes it.
-const MaxResultBytes = 16384
+// mcpPrefix begins every name of the namespace of MCP tools.
+const mcpPrefix = "mcp_"
 
 // Config says what is switched off.
 type Config struct {
@@ -29,7 +30,7 @@ type Config struct {
 type Tool struct {
 	Name        string
 	Description string
-	InputSchema jsontext.Value
+	InputSchema jsontext.Value // a JSON object
 }
 
 // Code says what kind of tool error it is; it goes into tool_result.code.
@@ -37,14 +38,13 @@ type Code string
 
 // The tool error codes of built-in tools.
 const (
-	CodeInvalidArguments Code = "invalid_arguments"
-	CodePermissionDenied Code = "permission_denied"
+	CodeInvalidArguments Code = "invalid_arguments" // the call does not fit the tool's input schema
+	CodePermissionDenied Code = "permission_denied" // the tool keeps out of that place
 	CodeExecutionFailed  Code = "execution_failed"
-	CodeCancelled        Code = "cancelled"
+	CodeCancelled        Code = "cancelled" // the context ended first
 )
 
-// ToolError is a tool error: the model gets it and the turn goes on. Message is one line without a path outside the
-// workspace.
+// ToolError is a tool error: the model gets it and the turn goes on. Message is one line that shows no path.
 type ToolError struct {
 	Code    Code
 	Message string
@@ -53,31 +53,112 @@ type ToolError struct {
 func (e *ToolError) Error() string { return string(e.Code) + ": " + e.Message }
 
 // Catalog is immutable and safe for concurrent use.
-type Catalog struct{}
-
-// New makes a catalog.
-func New(cfg Config) (*Catalog, error) { return nil, errors.New("catalog: not yet") }
-
-// Tools returns the tools offered to the model, without the disabled ones, by name.
-func (c *Catalog) Tools() []Tool { return nil }
-
-// Has reports whether name is an offered built-in tool.
-func (c *Catalog) Has(name string) bool { return false }
-
-// CheckArguments reports why args do not fit the tool: a *ToolError with CodeInvalidArguments, or nil.
-func (c *Catalog) CheckArguments(name string, args jsontext.Value) *ToolError { return nil }
-
-// Run runs a tool in workspace. The result is a JSON object of at most MaxResultBytes.
-func (c *Catalog) Run(ctx context.Context, workspace, name string, args jsontext.Value) (jsontext.Value, *ToolError) {
-	return nil, &ToolError{CodeExecutionFailed, "not yet"}
+type Catalog struct {
+	disabled map[string]bool // folded names of tools and skills
+	off      map[string]bool // folded names of tools that are not offered
+	stateDir string
 }
 
-// Reserved reports whether an application resource may not have this name.
-func (c *Catalog) Reserved(name string) bool { return false }
+// New makes a catalog. Disabled names need not be those of a tool that exists: they are reserved all the same.
+func New(cfg Config) *Catalog {
+	c := &Catalog{disabled: map[string]bool{}, off: map[string]bool{}, stateDir: cfg.StateDir}
+	for _, name := range cfg.DisabledTools {
+		c.disabled[fold(name)] = true
+		c.off[fold(name)] = true
+	}
+	for _, name := range cfg.DisabledSkills {
+		c.disabled[fold(name)] = true
+	}
+	return c
+}
 
-// CredentialPath reports whether a component of the slash-separated path looks like a place of credentials.
-func CredentialPath(rel string) bool { return false }
+// Tools returns the tools offered to the model, without the disabled ones, by name.
+func (c *Catalog) Tools() []Tool {
+	var offered []Tool
+	for _, t := range tools {
+		if !c.off[t.name] {
+			offered = append(offered, Tool{t.name, t.description, t.schema()})
+		}
+	}
+	return offered
+}
 
-// Refused reports whether capture and the built-in tools keep out of workspace/rel: CredentialPath, or inside the
-// daemon's state folder. Both paths are free of links.
-func (c *Catalog) Refused(workspace, rel string) bool { return false }
+// Has reports whether name is a built-in tool that is offered.
+func (c *Catalog) Has(name string) bool {
+	_, ok := c.find(name)
+	return ok
+}
+
+// CheckArguments says what makes args unfit for the tool: a *ToolError with CodeInvalidArguments, or nil. Run refuses
+// the same; a caller that must know before it records the call asks here.
+func (c *Catalog) CheckArguments(name string, args jsontext.Value) *ToolError {
+	t, ok := c.find(name)
+	if !ok {
+		return errNoTool()
+	}
+	_, err := t.parse(args)
+	return err
+}
+
+// Run runs a tool in workspace, an absolute path. The result is a JSON object of at most MaxResultBytes as the daemon
+// encodes it.
+func (c *Catalog) Run(ctx context.Context, workspace, name string, args jsontext.Value) (jsontext.Value, *ToolError) {
+	t, ok := c.find(name)
+	if !ok {
+		return nil, errNoTool()
+	}
+	a, err := t.parse(args)
+	if err != nil {
+		return nil, err
+	}
+	w, err := c.openWorkspace(workspace)
+	if err != nil {
+		return nil, err
+	}
+	defer w.close()
+	return t.run(ctx, w, a)
+}
+
+func (c *Catalog) find(name string) (tool, bool) {
+	for _, t := range tools {
+		if t.name == name && !c.off[name] {
+			return t, true
+		}
+	}
+	return tool{}, false
+}
+
+func errNoTool() *ToolError { return &ToolError{CodeInvalidArguments, "there is no tool of this name"} }
+
+// Reserved reports whether an application resource may not have this name: a built-in name, implemented or not, the
+// namespace of MCP tools, or a name that is disabled, compared without case (magid: Catalog; seed: Delivery status).
+func (c *Catalog) Reserved(name string) bool {
+	name = fold(name)
+	switch name {
+	case ToolReadFile, ToolListFiles, ToolFindText, ToolDelegate:
+		return true
+	}
+	return strings.HasPrefix(name, mcpPrefix) || c.disabled[name]
+}
+
+// Refused reports whether capture and the built-in tools keep out of rel in workspace: CredentialPath, or a place in the
+// daemon's state folder. The caller has resolved both paths: neither goes through a link.
+func (c *Catalog) Refused(workspace, rel string) bool {
+	return CredentialPath(rel) || inside(c.state(), filepath.Join(workspace, filepath.FromSlash(rel)))
+}
+
+// state is the state folder without links. It is resolved at each use: the folder may be made after the catalog.
+func (c *Catalog) state() string {
+	if c.stateDir == "" {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(c.stateDir); err == nil {
+		return real
+	}
+	return filepath.Clean(c.stateDir)
+}
+
+// inside reports whether path is folder or lies in it.
+func inside(folder, path string) bool {
+	return folder != "" && (path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/"))
+}

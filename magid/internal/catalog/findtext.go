@@ -1,0 +1,230 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/magi-jig/magi-jig/wirev2"
+)
+
+// Limits of one search.
+const (
+	maxSearchEntries = 50000     // files and folders looked at
+	maxSearchBytes   = 256 << 20 // bytes read
+	maxSearchDepth   = 64        // folders inside one another
+	maxMatchBytes    = 240       // of a line that are shown
+	searchWindow     = 128 << 10 // bytes of a file in memory
+)
+
+// findText returns {matches:[{path,line,text}…],files,truncated,note?}: the lines that hold the text, in the order of
+// paths. A long line is shown around its first match. truncated is true where the search did not see everything, and
+// note says why.
+func findText(ctx context.Context, w *workspace, a arguments) (jsontext.Value, *ToolError) {
+	rel, toolErr := clean(a.path)
+	if toolErr != nil {
+		return nil, toolErr
+	}
+	f, info, toolErr := w.open(rel)
+	if toolErr != nil {
+		return nil, toolErr
+	}
+	s := &search{ctx: ctx, w: w, text: []byte(a.text), buf: make([]byte, searchWindow)}
+	if info.IsDir() {
+		s.folder(f, rel, 0)
+	} else {
+		s.file(f, rel)
+	}
+	if toolErr := stopped(ctx); toolErr != nil {
+		return nil, toolErr
+	}
+	return s.result(), nil
+}
+
+type search struct {
+	ctx     context.Context
+	w       *workspace
+	text    []byte
+	buf     []byte
+	out     []byte // the matches as encoded
+	matches int
+	files   int
+	entries int
+	bytes   int64
+	full    bool   // nothing more is looked at
+	note    string // why something was not looked at
+}
+
+// stop ends the search, or only marks it as incomplete.
+func (s *search) stop(note string) { s.full, s.note = true, note }
+
+func (s *search) miss(note string) {
+	if s.note == "" {
+		s.note = note
+	}
+}
+
+func (s *search) done() bool { return s.full || s.ctx.Err() != nil }
+
+// folder searches a folder and closes it.
+func (s *search) folder(f *os.File, rel string, depth int) {
+	entries, more, toolErr := readFolder(s.ctx, f)
+	_ = f.Close()
+	if toolErr != nil {
+		s.miss("a folder could not be read")
+		return
+	}
+	if more {
+		s.miss("a folder has more than 10000 entries")
+	}
+	for _, e := range entries {
+		if s.done() {
+			return
+		}
+		if s.entries++; s.entries > maxSearchEntries {
+			s.stop("more than 50000 files and folders: search a part of the workspace")
+			return
+		}
+		name := path.Join(rel, e.Name())
+		if e.Type()&fs.ModeType&^fs.ModeDir != 0 || s.w.withheld(name) {
+			continue
+		}
+		if e.IsDir() && depth == maxSearchDepth {
+			s.miss("folders more than 64 deep were left out")
+			continue
+		}
+		entry, info, toolErr := s.w.open(name)
+		if toolErr != nil {
+			s.miss("something could not be read")
+			continue
+		}
+		if info.IsDir() {
+			s.folder(entry, name, depth+1)
+		} else {
+			s.file(entry, name)
+		}
+	}
+}
+
+// file searches a file, a window of it at a time, and closes it. The end of a window that may begin a match, or belongs
+// to a line that goes on, is looked at again with the next one.
+func (s *search) file(f *os.File, rel string) {
+	defer f.Close()
+	s.files++
+	line := int64(1)     // of the window's first byte
+	reported := int64(0) // the last line with a match
+	held := 0            // bytes of the window that came with the one before
+	for first := true; !s.done(); first = false {
+		n, err := io.ReadFull(f, s.buf[held:])
+		atEnd := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !atEnd {
+			s.miss("something could not be read")
+			return
+		}
+		window := s.buf[:held+n]
+		if first && bytes.IndexByte(window, 0) >= 0 {
+			s.files--
+			return // binary
+		}
+		if s.bytes += int64(n); s.bytes > maxSearchBytes {
+			s.stop("more than 256 MiB were read: search a part of the workspace")
+			return
+		}
+		// Whole lines, or where one line fills the window all but the beginning of a match.
+		use := len(window)
+		if !atEnd {
+			if i := bytes.LastIndexByte(window, '\n'); i >= 0 {
+				use = i + 1
+			} else {
+				use -= len(s.text) - 1
+			}
+		}
+		line, reported = s.window(window, use, rel, line, reported)
+		if atEnd {
+			return
+		}
+		held = copy(s.buf, window[use:])
+	}
+}
+
+// window reports the matches that begin in the first use bytes of w and returns the number of the line after them.
+func (s *search) window(w []byte, use int, rel string, line, reported int64) (int64, int64) {
+	from := 0
+	for from < use && !s.full {
+		i := bytes.Index(w[from:], s.text)
+		if i < 0 || from+i >= use {
+			break
+		}
+		at := from + i
+		line += int64(bytes.Count(w[from:at], []byte{'\n'}))
+		end := len(w)
+		if j := bytes.IndexByte(w[at:], '\n'); j >= 0 {
+			end = at + j
+		}
+		if line != reported {
+			reported = line
+			s.add(rel, line, excerpt(w, at, end, len(s.text)))
+		}
+		from = min(end, use)
+	}
+	return line + int64(bytes.Count(w[from:use], []byte{'\n'})), reported
+}
+
+// excerpt is the line around the match at at, which ends before end.
+func excerpt(w []byte, at, end, length int) string {
+	start := bytes.LastIndexByte(w[:at], '\n') + 1
+	before, after := "", ""
+	if room := max(0, maxMatchBytes-length) / 2; at-start > room {
+		start, before = at-room, "…"
+	}
+	if end-start > maxMatchBytes {
+		end, after = max(start+maxMatchBytes, at), "…"
+	}
+	// A cut inside a character would show as one that is not UTF-8.
+	for before != "" && start < at && !utf8.RuneStart(w[start]) {
+		start++
+	}
+	for after != "" && end > start && !utf8.RuneStart(w[end]) {
+		end--
+	}
+	s, _ := text(w[start:end])
+	return before + strings.TrimSuffix(s, "\r") + after
+}
+
+func (s *search) add(rel string, line int64, shown string) {
+	n := len(s.out)
+	if s.matches > 0 {
+		s.out = append(s.out, ',')
+	}
+	name, _ := text([]byte(rel))
+	s.out = append(s.out, `{"path":`...)
+	s.out = wirev2.AppendString(s.out, name)
+	s.out = append(s.out, `,"line":`...)
+	s.out = strconv.AppendInt(s.out, line, 10)
+	s.out = append(s.out, `,"text":`...)
+	s.out = wirev2.AppendString(s.out, shown)
+	if s.out = append(s.out, '}'); len(s.out) > MaxResultBytes-frameBytes {
+		s.out = s.out[:n]
+		s.stop("there are more matches than fit: search a part of the workspace or a longer text")
+		return
+	}
+	s.matches++
+}
+
+func (s *search) result() jsontext.Value {
+	b := append([]byte(`{"matches":[`), s.out...)
+	b = append(b, `],"files":`...)
+	b = strconv.AppendInt(b, int64(s.files), 10)
+	b = append(b, `,"truncated":`...)
+	b = strconv.AppendBool(b, s.note != "")
+	return appendNote(b, s.note)
+}
