@@ -1,5 +1,10 @@
 package wirev2
 
+import (
+	"fmt"
+	"slices"
+)
+
 // Code is one of the closed list of error codes of wire v2. (wire-v2 5)
 type Code string
 
@@ -32,10 +37,29 @@ const (
 	CodeInternal              Code = "internal"
 )
 
+var codes = []Code{
+	CodeInvalidRecord, CodeInvalidRequest, CodeUnknownMethod, CodeNotInitialized, CodeAlreadyInitialized,
+	CodeUnsupportedCapability, CodeInvalidPayload, CodeControlRequired, CodeStaleConnection, CodeUnknownSession,
+	CodeSessionClaimed, CodeSessionLocked, CodeUnknownOperation, CodeOperationAlreadyKnown, CodeConflict,
+	CodeResourceNotFound, CodeConfigurationBusy, CodeLimitExceeded, CodeTurnActive, CodeUnknownTurn,
+	CodeExecutorRejected, CodeDeadlineExceeded, CodeProviderUnconfigured, CodePreparationFailed, CodeInternal,
+}
+
+// Codes returns the closed list in the order of the specification.
+func Codes() []Code { return slices.Clone(codes) }
+
+// Known reports whether c is in the closed list. A reader takes an unknown code as it stands; a writer refuses it.
+func (c Code) Known() bool { return slices.Contains(codes, c) }
+
 // Error is the error of a response: a code a program branches on and one line for a person. (wire-v2 2)
 type Error struct {
 	Code    Code   `json:"code"`
-	Message string `json:"message"`
+	Message string `json:"message"` // AppendResponse makes it one line of at most MaxErrorMessageBytes
+}
+
+// Errorf returns an *Error whose message is one line.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{code, OneLine(fmt.Sprintf(format, args...), MaxErrorMessageBytes)}
 }
 
 // Error returns "code: message".

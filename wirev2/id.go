@@ -2,10 +2,7 @@ package wirev2
 
 import (
 	"errors"
-	"fmt"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 )
 
@@ -37,27 +34,6 @@ func (id ID) Ptr() *ID {
 	return &id
 }
 
-// MarshalJSONTo writes id, and refuses one that is not an ID.
-func (id ID) MarshalJSONTo(enc *jsontext.Encoder) error {
-	if !validID(id) {
-		return errIDForm
-	}
-	return enc.WriteToken(jsontext.String(string(id)))
-}
-
-// UnmarshalJSONFrom reads an ID and nothing else.
-func (id *ID) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	var s *string
-	if err := json.UnmarshalDecode(dec, &s); err != nil {
-		return err
-	}
-	if s == nil || !validID(*s) {
-		return errIDForm
-	}
-	*id = ID(*s)
-	return nil
-}
-
 func validID[S ~string | ~[]byte](s S) bool {
 	if len(s) != 36 {
 		return false
@@ -76,21 +52,3 @@ func validID[S ~string | ~[]byte](s S) bool {
 	}
 	return true
 }
-
-// Secret is a control token or a resume secret. It prints as [redacted] everywhere but on the wire; compare it with
-// Equal. (wire-v2 2)
-type Secret string
-
-const redacted = "[redacted]"
-
-// Reveal returns the secret's characters, for the wire and for a credential store.
-func (s Secret) Reveal() string { return string(s) }
-
-// String returns "[redacted]".
-func (Secret) String() string { return redacted }
-
-// GoString returns "[redacted]".
-func (Secret) GoString() string { return redacted }
-
-// Format prints "[redacted]" for every verb.
-func (Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(redacted)) }

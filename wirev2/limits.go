@@ -1,5 +1,10 @@
 package wirev2
 
+import (
+	"fmt"
+	"reflect"
+)
+
 // Limits are the bounds a daemon advertises in capabilities; the codec itself uses the first three. The zero value of a
 // field means its documented default in NewReader and in OrDefault, a negative value is an error. (wire-v2 3)
 type Limits struct {
@@ -61,13 +66,34 @@ type ApplicationCallbacks struct {
 	ReconnectEvidence             bool         `json:"reconnect_evidence"`
 }
 
+const (
+	defaultMaxRecordBytes  = 65536
+	defaultMaxPayloadBytes = 32768
+	defaultMaxDepth        = 32
+	defaultMaxDeadlineMS   = 600000
+)
+
+// OrDefault returns the limits with each zero replaced by its default, or an error when one is negative.
+func (l Limits) OrDefault() (Limits, error) {
+	given, def := reflect.ValueOf(&l).Elem(), reflect.ValueOf(DefaultLimits())
+	for i := range given.NumField() {
+		switch n := given.Field(i); {
+		case n.Int() < 0:
+			return Limits{}, fmt.Errorf("wirev2: limit %s is negative", given.Type().Field(i).Name)
+		case n.Int() == 0:
+			n.Set(def.Field(i))
+		}
+	}
+	return l, nil
+}
+
 // DefaultLimits returns the limits of the specification.
 func DefaultLimits() Limits {
 	return Limits{
-		MaxRecordBytes: 65536, MaxPayloadBytes: 32768, MaxDepth: 32,
+		MaxRecordBytes: defaultMaxRecordBytes, MaxPayloadBytes: defaultMaxPayloadBytes, MaxDepth: defaultMaxDepth,
 		MaxPromptBytes: 24576, MaxTextBytes: 20000, MaxSnapshotBytes: 24576,
 		MaxRequestsInFlight: 64, MaxQueueRecords: 1024, MaxQueueBytes: 4194304, MaxConnections: 512,
-		MaxOperations: 4096, OperationRetentionMS: 600000, MaxDeadlineMS: 600000, DefaultDeadlineMS: 30000,
+		MaxOperations: 4096, OperationRetentionMS: 600000, MaxDeadlineMS: defaultMaxDeadlineMS, DefaultDeadlineMS: 30000,
 		MaxProviderReplies: 64,
 	}
 }

@@ -111,3 +111,31 @@ const (
 	EventTurnApplicationToolCall   EventName = "turn.application_tool_call"
 	EventTurnApplicationToolCancel EventName = "turn.application_tool_cancel"
 )
+
+// Decode decodes the event's payload strictly into a pointer to its type: *TurnTextEvent, *Terminal and so on. For an
+// event that this package does not know it returns nil and no error.
+func (e *Event) Decode() (any, error) {
+	var dst any
+	switch e.Event {
+	case EventSessionControlLost:
+		dst = new(SessionControlLostEvent)
+	case EventTurnStarted:
+		dst = new(TurnStartedEvent)
+	case EventTurnText:
+		dst = new(TurnTextEvent)
+	case EventTurnTool:
+		dst = new(TurnToolEvent)
+	case EventTurnTerminal:
+		dst = new(TurnTerminalEvent)
+	case EventTurnApplicationToolCall:
+		dst = new(TurnApplicationToolCallEvent)
+	case EventTurnApplicationToolCancel:
+		dst = new(TurnApplicationToolCancelEvent)
+	default:
+		return nil, nil
+	}
+	if err := DecodePayload(e.Payload, dst); err != nil {
+		return nil, err
+	}
+	return dst, nil
+}

@@ -1,6 +1,8 @@
 package wirev2
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -149,8 +151,70 @@ func (*ToolResultRecord) RecordType() RecordType { return RecordToolResult }
 // RecordType returns RecordTerminal.
 func (*TerminalRecord) RecordType() RecordType { return RecordTerminal }
 
-// DecodeRecord decodes one journal record strictly.
-func DecodeRecord(raw jsontext.Value) (Record, error) { panic("not yet") }
+// DecodeRecord decodes one journal record strictly, as DecodePayload does.
+func DecodeRecord(raw jsontext.Value) (Record, error) {
+	kind, ok := recordType(raw)
+	if !ok {
+		return nil, errors.New("wirev2: a journal record of no known type")
+	}
+	r := kind.New()
+	if why, err := decode(raw, r, recordDepth); err != nil {
+		return nil, err
+	} else if why != "" {
+		return nil, fmt.Errorf("wirev2: a journal record of type %s %s", kind, why)
+	}
+	if h := r.Head(); h.N < 1 {
+		return nil, errors.New("wirev2: a journal record with n below 1")
+	} else if _, err := h.At.Time(); err != nil {
+		return nil, errors.New("wirev2: a journal record whose at is no UTC time with milliseconds")
+	}
+	return r, nil
+}
 
-// EncodeRecord encodes one journal record compactly, without LF.
-func EncodeRecord(r Record) (jsontext.Value, error) { panic("not yet") }
+// recordType returns the type that raw, which may be anything, has as a journal record.
+func recordType(raw []byte) (RecordType, bool) {
+	s := scanners.Get().(*scanner)
+	defer scanners.Put(s)
+	if s.scan(raw, recordDepth, defaultMaxDepth, nil) {
+		for _, m := range s.members {
+			if string(m.name) == "type" {
+				name, ok := text(m.value)
+				return RecordType(name), ok && RecordType(name).New() != nil
+			}
+		}
+	}
+	return "", false
+}
+
+// New returns an empty record of that type with its type filled in, or nil when there is no such type.
+func (t RecordType) New() Record {
+	head := RecordHead{Type: t}
+	switch t {
+	case RecordSession:
+		return &SessionRecord{RecordHead: head}
+	case RecordUser:
+		return &UserRecord{RecordHead: head}
+	case RecordToolContract:
+		return &ToolContractRecord{RecordHead: head}
+	case RecordAssistant:
+		return &AssistantRecord{RecordHead: head}
+	case RecordToolCall:
+		return &ToolCallRecord{RecordHead: head}
+	case RecordToolResult:
+		return &ToolResultRecord{RecordHead: head}
+	case RecordTerminal:
+		return &TerminalRecord{RecordHead: head}
+	}
+	return nil
+}
+
+// EncodeRecord encodes one journal record as the daemon writes it, without LF.
+func EncodeRecord(r Record) (jsontext.Value, error) { return AppendRecord(nil, r) }
+
+// AppendRecord appends what EncodeRecord returns.
+func AppendRecord(dst []byte, r Record) ([]byte, error) {
+	if h := r.Head(); h.Type != r.RecordType() {
+		return dst, fmt.Errorf("wirev2: a %s record that says it is of type %q", r.RecordType(), h.Type)
+	}
+	return AppendPayload(dst, r)
+}
