@@ -30,7 +30,7 @@ func (a *Authority) Create(conn ConnID, now time.Duration) (Created, error) {
 	}
 	u, err := uuid.NewRandomFromReader(a.random)
 	if err != nil {
-		return Created{}, fmt.Errorf("%w: %w", ErrRandom, err)
+		return Created{}, randomError{err}
 	}
 	id := ID(u.String())
 	if _, taken := a.executors[id]; taken {

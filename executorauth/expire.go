@@ -30,7 +30,7 @@ type Expired struct {
 // same first, in silence. It is for a host's timer, and for a host's log if it
 // calls Expire before each method.
 func (a *Authority) Expire(now time.Duration) []Expired {
-	a.now = max(a.now, now)
+	a.now = min(max(a.now, now), never-1)
 	if a.now < a.next {
 		return nil
 	}

@@ -52,3 +52,12 @@ type exhausted struct{}
 func (exhausted) Error() string { return "this executor has no generation left; create another" }
 
 func (exhausted) Is(target error) bool { return target == ErrLimit }
+
+// randomError keeps the cause out of the text.
+type randomError struct{ cause error }
+
+func (randomError) Error() string { return ErrRandom.Error() }
+
+func (randomError) Is(target error) bool { return target == ErrRandom }
+
+func (e randomError) Unwrap() error { return e.cause }

@@ -2,6 +2,7 @@ package executorauth
 
 import (
 	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -67,7 +68,7 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 func newSecret(random io.Reader) (Secret, error) {
 	var b [secretBytes]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return Secret{}, fmt.Errorf("%w: %w", ErrRandom, err)
+		return Secret{}, randomError{err}
 	}
 	return ParseSecret(base64.RawURLEncoding.EncodeToString(b[:]))
 }
@@ -79,4 +80,9 @@ type verifier [sha256.Size]byte
 func newVerifier(s Secret) verifier {
 	var b [MaxSecretBytes]byte
 	return sha256.Sum256(b[:copy(b[:], s.Reveal())])
+}
+
+// equal takes the same time whatever it compares.
+func (v verifier) equal(w verifier) bool {
+	return subtle.ConstantTimeCompare(v[:], w[:]) == 1
 }
