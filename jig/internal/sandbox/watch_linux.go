@@ -1,0 +1,57 @@
+package sandbox
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// watch reads the resident memory of the scope while no cgroup bounds it.
+func (p *Process) watch() {
+	tick := time.NewTicker(WatchInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.ended:
+			return
+		case <-tick.C:
+			if resident(p.init) > p.limits.MemoryBytes {
+				p.kill("memory")
+			}
+		}
+	}
+}
+
+// resident sums the resident bytes of pid and everything below it. A process
+// that ends while it is being looked at counts as nothing.
+func resident(pid int) int64 {
+	var total int64
+	queue := []int{pid}
+	for len(queue) > 0 && len(queue) < 4*NativeTasks {
+		id := strconv.Itoa(queue[0])
+		queue = queue[1:]
+		if b, err := os.ReadFile("/proc/" + id + "/statm"); err == nil {
+			if fields := strings.Fields(string(b)); len(fields) > 1 {
+				pages, _ := strconv.ParseInt(fields[1], 10, 64)
+				total += pages * int64(os.Getpagesize())
+			}
+		}
+		tasks, err := os.ReadDir("/proc/" + id + "/task")
+		if err != nil {
+			continue
+		}
+		for _, t := range tasks {
+			b, err := os.ReadFile("/proc/" + id + "/task/" + t.Name() + "/children")
+			if err != nil {
+				continue
+			}
+			for _, child := range strings.Fields(string(b)) {
+				if n, err := strconv.Atoi(child); err == nil {
+					queue = append(queue, n)
+				}
+			}
+		}
+	}
+	return total
+}
