@@ -7,20 +7,10 @@ import (
 	"github.com/magi-jig/magi-jig/wirev2"
 )
 
-// Bounds of initialize (wire-v2 3).
-const (
-	maxClientBytes  = 64
-	maxCapabilities = 32
-)
-
 func (c *conn) initialize(q wirev2.Request) {
 	var request wirev2.InitializeRequest
 	if err := wirev2.DecodePayload(q.Payload, &request); err != nil {
-		c.refuse(q, true, wirev2.CodeInvalidPayload, err.Error())
-		return
-	}
-	if text := checkInitialize(request); text != "" {
-		c.refuse(q, true, wirev2.CodeInvalidPayload, text)
+		c.refusePayload(q, err)
 		return
 	}
 	for _, token := range request.RequestedCapabilities {
@@ -50,29 +40,10 @@ func (c *conn) initialize(q wirev2.Request) {
 	})
 }
 
-func checkInitialize(r wirev2.InitializeRequest) string {
-	switch {
-	case len(r.Client.Name) < 1 || len(r.Client.Name) > maxClientBytes:
-		return "client.name must be 1 to 64 bytes"
-	case len(r.Client.Version) < 1 || len(r.Client.Version) > maxClientBytes:
-		return "client.version must be 1 to 64 bytes"
-	case len(r.RequestedCapabilities) > maxCapabilities:
-		return "requested_capabilities must hold at most 32 tokens"
-	}
-	seen := make(map[wirev2.Capability]struct{}, len(r.RequestedCapabilities))
-	for _, token := range r.RequestedCapabilities {
-		if _, twice := seen[token]; twice {
-			return "requested_capabilities names a token twice"
-		}
-		seen[token] = struct{}{}
-	}
-	return ""
-}
-
 func (c *conn) capabilities(q wirev2.Request) {
 	var request wirev2.CapabilitiesRequest
 	if err := wirev2.DecodePayload(q.Payload, &request); err != nil {
-		c.refuse(q, true, wirev2.CodeInvalidPayload, err.Error())
+		c.refusePayload(q, err)
 		return
 	}
 	offer := c.offer()

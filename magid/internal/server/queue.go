@@ -15,6 +15,12 @@ const (
 	maxPayloadBytes = 32 << 10
 )
 
+// Why a full queue ends its connection.
+const (
+	reasonRecords = "outgoing queue full: 1024 records wait and the reader does not keep up"
+	reasonBytes   = "outgoing queue full: 4 MiB wait and the reader does not keep up"
+)
+
 // record is one thing in the queue. It is encoded when it leaves, because only then an
 // event's live sequence is known and its text is complete.
 type record struct {
@@ -30,6 +36,13 @@ type record struct {
 	size int // encoded bytes, with the longest live sequence
 }
 
+func (r *record) session() wirev2.ID {
+	if r.response != nil {
+		return r.response.SessionID
+	}
+	return r.event.SessionID
+}
+
 // queue is what waits to be written to one connection, and the account of the requests
 // that wait for an answer.
 //
@@ -40,6 +53,7 @@ type queue struct {
 
 	records ring
 	bytes   int
+	latest  map[wirev2.ID]int // where the last queued record of a session is, counted from the first ever
 
 	unanswered int
 	ids        map[string]struct{} // outstanding request_ids
@@ -51,7 +65,7 @@ type queue struct {
 }
 
 func newQueue() *queue {
-	q := &queue{ids: make(map[string]struct{})}
+	q := &queue{ids: make(map[string]struct{}), latest: make(map[wirev2.ID]int)}
 	q.changed.L = &q.mu
 	return q
 }
@@ -109,14 +123,14 @@ func (q *queue) push(item record) bool {
 	case q.dead || q.sealed:
 		return false
 	case q.records.len() >= maxQueueRecords:
-		q.kill("outgoing queue full: 1024 records wait and the reader does not keep up")
+		q.kill(reasonRecords)
 		return false
 	case q.bytes+item.size > maxQueueBytes:
-		q.kill("outgoing queue full: 4 MiB wait and the reader does not keep up")
+		q.kill(reasonBytes)
 		return false
 	}
 	q.bytes += item.size
-	q.records.push(item)
+	q.latest[item.session()] = q.records.push(item)
 	q.changed.Broadcast()
 	return true
 }
@@ -127,15 +141,17 @@ func (q *queue) pushEvent(event wirev2.Event, grant *coordinator.Grant) bool {
 	return q.push(record{event: event, grant: grant, size: eventSize(&event)})
 }
 
-// pushText queues a turn.text event, or joins it to the last queued record where that is
-// a text of the same grant and turn (wire-v2 2).
+// pushText queues a turn.text event, or joins it to the last queued record of its session where that
+// is a text of the same grant and turn (wire-v2 2). Records of other sessions may stand
+// between the two, for what a grant sees keeps its order: a connection with several turns
+// is joined like one with a single turn. A reply of the same session, a snapshot say, is never overtaken.
 func (q *queue) pushText(event wirev2.Event, grant *coordinator.Grant, turn wirev2.ID, text string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	encoded := wirev2.EncodedStringLen(text)
-	if last := q.records.last(); last != nil && last.turn == turn && last.grant == grant && joinable(last.size+encoded) && !q.dead && !q.sealed {
+	if last := q.last(event.SessionID); last != nil && last.turn == turn && last.grant == grant && joinable(last.size+encoded) && !q.sealed {
 		if q.bytes+encoded > maxQueueBytes {
-			q.kill("outgoing queue full: 4 MiB wait and the reader does not keep up")
+			q.kill(reasonBytes)
 			return false
 		}
 		last.text = append(last.text, text...)
@@ -145,6 +161,15 @@ func (q *queue) pushText(event wirev2.Event, grant *coordinator.Grant, turn wire
 	}
 	size := eventSize(&event) + textFrame + encoded
 	return q.push(record{event: event, grant: grant, turn: turn, text: []byte(text), size: size})
+}
+
+// last is the last queued record of a session, nil where none is queued. The caller holds mu.
+func (q *queue) last(session wirev2.ID) *record {
+	at, queued := q.latest[session]
+	if !queued {
+		return nil
+	}
+	return q.records.at(at)
 }
 
 // joinable keeps a joined text well within one payload. The texts of one turn never come near it.
@@ -163,7 +188,10 @@ func (q *queue) next() (record, bool) {
 	if q.dead || q.records.len() == 0 {
 		return record{}, false
 	}
-	item := q.records.pop()
+	item, at := q.records.pop()
+	if session := item.session(); q.latest[session] == at {
+		delete(q.latest, session)
+	}
 	q.bytes -= item.size
 	if item.slot {
 		q.unanswered--
@@ -205,7 +233,7 @@ func (q *queue) kill(reason string) {
 		return
 	}
 	q.dead, q.reason = true, reason
-	q.records, q.bytes = ring{}, 0
+	q.records, q.bytes, q.latest = ring{}, 0, nil
 	q.changed.Broadcast()
 }
 
@@ -226,38 +254,4 @@ func (q *queue) death() string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.reason
-}
-
-// ring is a queue of records in one slice that grows with use and is reused.
-type ring struct {
-	items []record
-	first int
-}
-
-func (r *ring) len() int { return len(r.items) - r.first }
-
-func (r *ring) push(item record) {
-	if r.first > 0 && len(r.items) == cap(r.items) {
-		n := copy(r.items, r.items[r.first:])
-		clear(r.items[n:])
-		r.items, r.first = r.items[:n], 0
-	}
-	r.items = append(r.items, item)
-}
-
-func (r *ring) pop() record {
-	item := r.items[r.first]
-	r.items[r.first] = record{} // the garbage collector's
-	r.first++
-	if r.first == len(r.items) {
-		r.items, r.first = r.items[:0], 0
-	}
-	return item
-}
-
-func (r *ring) last() *record {
-	if r.len() == 0 {
-		return nil
-	}
-	return &r.items[len(r.items)-1]
 }

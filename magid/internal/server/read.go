@@ -28,7 +28,7 @@ func (c *conn) read() (reason string, linger time.Duration) {
 		case err == nil:
 			c.admit(q)
 		case errors.As(err, &bad):
-			c.refuse(bad.Request, false, wirev2.CodeInvalidRequest, bad.Message)
+			c.refuse(bad.Request, false, wirev2.CodeInvalidRequest, bad.Reason)
 		default:
 			c.queue.unplace()
 			return c.inputEnded(err)
@@ -136,13 +136,23 @@ func (c *conn) refuse(q wirev2.Request, answers bool, code wirev2.Code, message 
 	c.send(r, answers)
 }
 
+// refusePayload answers a payload that does not decode.
+func (c *conn) refusePayload(q wirev2.Request, err error) {
+	var bad *wirev2.Error
+	if !errors.As(err, &bad) {
+		c.server.log.Error("payload cannot be decoded", "method", string(q.Method), "error", err.Error())
+		bad = &wirev2.Error{Code: wirev2.CodeInternal, Message: "the payload cannot be decoded"}
+	}
+	c.refuse(q, true, bad.Code, bad.Message)
+}
+
 func (c *conn) send(r wirev2.Response, answers bool) {
 	outbox{c}.taken(c.queue.respond(r, answers))
 }
 
 func (c *conn) response(q wirev2.Request) wirev2.Response {
 	return wirev2.Response{
-		RequestID: q.RequestID, InstanceID: c.server.opts.Instance, ConnectionID: c.id,
+		RequestID: q.RequestID, Method: q.Method, InstanceID: c.server.opts.Instance, ConnectionID: c.id,
 		SessionID: q.SessionID, OperationID: q.OperationID,
 	}
 }
