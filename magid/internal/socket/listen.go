@@ -24,8 +24,8 @@ type Listener struct {
 	folder *os.File // nil for an activated socket, whose file is not ours to remove
 	born   identity
 
-	closing sync.Once
-	failure error // of the close, set once
+	unlistening, closing sync.Once
+	failure              error // of Unlisten
 }
 
 // identity tells one file from another of the same name.
@@ -176,23 +176,27 @@ func (l *Listener) Addr() net.Addr { return l.unix.Addr() }
 // SetDeadline bounds the Accept calls under way and to come.
 func (l *Listener) SetDeadline(t time.Time) error { return l.unix.SetDeadline(t) }
 
-// Close stops listening, removes the socket if it is still the one we made, and gives
-// up the lock last, so that no other daemon meets our socket without our lock. The
-// lock file stays.
-func (l *Listener) Close() error {
-	l.closing.Do(func() { l.failure = l.close() })
+// Unlisten stops listening and removes the socket if it is still the one we made. The lock is
+// kept: while a daemon ends its work no other takes its place.
+func (l *Listener) Unlisten() error {
+	l.unlistening.Do(func() {
+		l.failure = l.unix.Close()
+		if l.folder != nil {
+			l.failure = errors.Join(l.failure, l.remove(), l.folder.Close())
+		}
+	})
 	return l.failure
 }
 
-func (l *Listener) close() error {
-	errs := []error{l.unix.Close()}
-	if l.folder != nil {
-		errs = append(errs, l.remove(), l.folder.Close())
-	}
-	if l.lock != nil {
-		errs = append(errs, l.lock.Close())
-	}
-	return errors.Join(errs...)
+// Close is Unlisten, and gives up the lock. The lock file stays.
+func (l *Listener) Close() error {
+	err := l.Unlisten()
+	l.closing.Do(func() {
+		if l.lock != nil {
+			err = errors.Join(err, l.lock.Close())
+		}
+	})
+	return err
 }
 
 func (l *Listener) remove() error {

@@ -1,0 +1,185 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/magi-jig/magi-jig/magid/internal/catalog"
+	"github.com/magi-jig/magi-jig/magid/internal/config"
+	"github.com/magi-jig/magi-jig/magid/internal/coordinator"
+	"github.com/magi-jig/magi-jig/magid/internal/journal"
+	"github.com/magi-jig/magi-jig/magid/internal/provider"
+	"github.com/magi-jig/magi-jig/magid/internal/server"
+	"github.com/magi-jig/magi-jig/magid/internal/socket"
+	"github.com/magi-jig/magi-jig/magid/internal/worker"
+	"github.com/magi-jig/magi-jig/wirev2"
+)
+
+// stopTimeout bounds what a stop waits for: turns to end, connections to be flushed.
+const stopTimeout = 5 * time.Second
+
+// defaultIdle is the idle time where the configuration names none (magid: Command line).
+const defaultIdle = 30 * time.Minute
+
+// Options say how to serve.
+type Options struct {
+	Version string       // required
+	Log     *slog.Logger // required
+	// Idle lets the daemon end when nobody needs it. Socket activation implies it.
+	Idle bool
+	// Profile offers application_resources_v1.
+	Profile bool
+	// Ready is optional; it is called once, when clients are served.
+	Ready func(socket string)
+}
+
+// Serve runs a daemon until ctx is done or it has been idle long enough.
+func Serve(ctx context.Context, o Options) error {
+	cfg, err := config.Load(config.OSEnv())
+	if err != nil {
+		return err
+	}
+	if err := cfg.Supported(); err != nil {
+		return err
+	}
+	for _, warning := range cfg.Warnings {
+		o.Log.Warn(warning)
+	}
+	stateDir, err := journal.StateDir(os.Getenv)
+	if err != nil {
+		return err
+	}
+	store, err := journal.Open(stateDir)
+	if err != nil {
+		return err
+	}
+	d := &daemon{opts: o, cfg: cfg, store: store}
+	return errors.Join(d.serve(ctx, stateDir), store.Close())
+}
+
+func idleTime(cfg config.Config) time.Duration {
+	if cfg.Daemon.IdleTimeout > 0 {
+		return cfg.Daemon.IdleTimeout
+	}
+	return defaultIdle
+}
+
+func listen(cfg config.Config) (*socket.Listener, bool, error) {
+	listener, err := socket.Activated()
+	if err != nil || listener != nil {
+		return listener, listener != nil, err
+	}
+	path, err := socket.Path(os.Getenv, cfg.Daemon.Socket)
+	if err != nil {
+		return nil, false, err
+	}
+	listener, err = socket.Listen(path)
+	return listener, false, err
+}
+
+// daemon is one running daemon.
+type daemon struct {
+	opts     Options
+	cfg      config.Config
+	store    *journal.Store
+	listener *socket.Listener
+	idle     time.Duration // 0 means never
+
+	coordinator *coordinator.Coordinator
+	server      *server.Server
+}
+
+func (d *daemon) serve(ctx context.Context, stateDir string) error {
+	tools := catalog.New(catalog.Config{
+		DisabledTools: d.cfg.Tools.Disabled, DisabledSkills: d.cfg.Skills.Disabled, StateDir: stateDir,
+	})
+	model, why, err := newProvider(d.cfg.Provider)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		d.opts.Log.Warn("no turn can run yet", "reason", why)
+	}
+	listener, activated, err := listen(d.cfg)
+	if err != nil {
+		return err
+	}
+	d.listener = listener
+	if d.opts.Idle || activated {
+		d.idle = idleTime(d.cfg)
+	}
+	err = d.compose(tools, model, why)
+	if err == nil {
+		err = d.run(ctx)
+	}
+	return errors.Join(err, listener.Close())
+}
+
+func (d *daemon) compose(tools *catalog.Catalog, model provider.Provider, why string) (err error) {
+	instance := wirev2.NewID()
+	d.coordinator, err = coordinator.New(coordinator.Options{
+		Instance: instance, Version: d.opts.Version, Store: d.store, Catalog: tools, Provider: model, Unconfigured: why,
+		Limits: worker.Limits{
+			MaxReplies: d.cfg.Provider.MaxReplies, MaxHistoryBytes: d.cfg.Provider.MaxHistoryBytes, MaxOutputTokens: d.cfg.Provider.MaxOutputTokens,
+		},
+		Log: d.opts.Log,
+	})
+	if err != nil {
+		return err
+	}
+	d.server, err = server.New(server.Options{
+		Instance: instance, Version: d.opts.Version, Coordinator: d.coordinator, Log: d.opts.Log,
+		Profile: d.opts.Profile, MaxReplies: d.cfg.Provider.MaxReplies,
+		IdleTimeout: d.idle, Idle: d.coordinator.Idle,
+	})
+	return err
+}
+
+func (d *daemon) run(ctx context.Context) error {
+	served := make(chan error, 1)
+	go func() { served <- d.server.Serve(d.listener) }()
+	d.tell(socket.Ready)
+	d.opts.Log.Info("serving", "version", d.opts.Version, "socket", d.listener.Path(), "pid", os.Getpid(), "idle_exit", d.idle)
+	if d.opts.Ready != nil {
+		d.opts.Ready(d.listener.Path())
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+		d.opts.Log.Info("stopping")
+	case err = <-served:
+		if errors.Is(err, server.ErrIdle) {
+			d.opts.Log.Info("stopping: nobody needed the daemon", "idle", d.idle)
+			err = nil
+		}
+	}
+	return errors.Join(err, d.stop())
+}
+
+func (d *daemon) stop() error {
+	d.tell(socket.Stopping)
+	errs := []error{d.listener.Unlisten()}
+	ending, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	errs = append(errs, d.coordinator.Shutdown(ending))
+	flushing, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	if err := d.server.Stop(flushing); err != nil {
+		d.opts.Log.Warn("some connections were closed before all had been written")
+	}
+	err := errors.Join(errs...)
+	if err == nil {
+		d.opts.Log.Info("stopped")
+	}
+	return err
+}
+
+// tell informs the service manager. That it cannot be told is no reason not to serve.
+func (d *daemon) tell(state string) {
+	if err := socket.Notify(state); err != nil {
+		d.opts.Log.Warn("service manager not told", "error", err.Error())
+	}
+}
