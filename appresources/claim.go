@@ -6,7 +6,7 @@ import "time"
 // repeated one or a takeover. A registry whose deadline has come is gone: at
 // its instant expiry wins (magid: Ties). Otherwise its idle timer is reset.
 func (s *Set) Claim(session ID, now time.Duration) {
-	now = s.tick(now)
+	s.tick(now)
 	e := s.session(session)
 	e.claimed = true
 	s.setIdle(e, false, 0)
@@ -17,6 +17,7 @@ func (s *Set) Claim(session ID, now time.Duration) {
 // other the idle timer starts unless a hold protects it. Repeating it changes
 // nothing.
 func (s *Set) Unclaim(session ID, now time.Duration) {
+	now = s.tick(now)
 	e := s.sessions[session]
 	if e == nil || !e.claimed {
 		return

@@ -12,7 +12,7 @@ type Cleared struct {
 // no capacity that a turn holds, and is never refused for want of room. An
 // empty registry keeps its revision.
 func (s *Set) Clear(session, expectedRegistryRevision ID, now time.Duration) (Cleared, error) {
-	now = s.tick(now)
+	s.tick(now)
 	e, err := s.claimedSession(session)
 	if err != nil {
 		return Cleared{}, err

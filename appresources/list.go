@@ -11,7 +11,7 @@ type Listing struct {
 // List returns the session's registry and creates an empty one where there is
 // none. The session must be claimed.
 func (s *Set) List(session ID, now time.Duration) (Listing, error) {
-	now = s.tick(now)
+	s.tick(now)
 	e, err := s.claimedSession(session)
 	if err != nil {
 		return Listing{}, err

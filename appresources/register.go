@@ -62,7 +62,7 @@ func busy() *Error {
 
 // admit makes every check that needs no content.
 func (s *Set) admit(session ID, r *Registration, now time.Duration) (*session, error) {
-	now = s.tick(now)
+	s.tick(now)
 	e, err := s.claimedSession(session)
 	if err != nil {
 		return nil, err

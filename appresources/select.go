@@ -35,7 +35,7 @@ func (h *Hold) Snapshot() *Snapshot { return h.snapshot }
 // that is not its current tuple a conflict. The snapshot is shared: selecting
 // charges nothing.
 func (s *Set) Select(session ID, sel Selection, now time.Duration) (*Hold, error) {
-	now = s.tick(now)
+	s.tick(now)
 	e, err := s.claimedSession(session)
 	if err != nil {
 		return nil, err
@@ -55,13 +55,13 @@ func (s *Set) Select(session ID, sel Selection, now time.Duration) (*Hold, error
 
 // Protect holds the session for a turn without application resources.
 func (s *Set) Protect(session ID, now time.Duration) *Hold {
-	now = s.tick(now)
+	s.tick(now)
 	return s.hold(s.session(session), nil)
 }
 
 // Share returns a second hold on what h holds, or nil if h was released.
 func (s *Set) Share(h *Hold, now time.Duration) *Hold {
-	now = s.tick(now)
+	s.tick(now)
 	if h.released {
 		return nil
 	}

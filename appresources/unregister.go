@@ -14,7 +14,7 @@ type Unregistered struct {
 // previous snapshot is held and the smaller one does not fit beside it;
 // [Set.Clear] needs no room.
 func (s *Set) Unregister(session, resourceID, expectedRevision ID, now time.Duration) (Unregistered, error) {
-	now = s.tick(now)
+	s.tick(now)
 	e, err := s.claimedSession(session)
 	if err != nil {
 		return Unregistered{}, err
