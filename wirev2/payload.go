@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
-	"strings"
 	"sync"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -38,44 +36,6 @@ func DecodePayload(raw jsontext.Value, dst any) error {
 		}
 	}
 	return nil
-}
-
-// decode returns what is wrong with raw, or an error when dst is.
-func decode(raw []byte, dst any, depth int) (why string, err error) {
-	v := reflect.ValueOf(dst)
-	if v.Kind() != reflect.Pointer || v.IsNil() {
-		return "", fmt.Errorf("wirev2: decoding into a %T", dst)
-	}
-	sh, err := shapeOf(v.Type().Elem())
-	if err != nil {
-		return "", err
-	}
-	s := scanners.Get().(*scanner)
-	defer scanners.Put(s)
-	if !s.scan(raw, depth, defaultMaxDepth, sh) {
-		return s.complaint(), nil
-	}
-	v.Elem().SetZero() // the json module would merge into what is there
-	if err := json.Unmarshal(raw, dst, json.RejectUnknownMembers(true)); err != nil {
-		var semantic *json.SemanticError
-		if errors.As(err, &semantic) {
-			return "member " + strings.ReplaceAll(strings.TrimPrefix(string(semantic.JSONPointer), "/"), "/", ".") +
-				" is out of range", nil
-		}
-		return "is not strict JSON", nil
-	}
-	return "", nil
-}
-
-// complaint says what was wrong with the text that scan read.
-func (s *scanner) complaint() string {
-	switch {
-	case !s.shape:
-		return "is not strict JSON: " + s.why + " at byte " + strconv.Itoa(s.at)
-	case len(s.path) > 0:
-		return "member " + string(s.path) + " " + s.why
-	}
-	return s.why
 }
 
 // EncodePayload returns v, one of the payload types of this package or a pointer to one, as the daemon writes it.
@@ -155,7 +115,7 @@ func (sh *shape) appendObject(dst []byte, v reflect.Value) ([]byte, error) {
 	for i := range sh.fields {
 		f := &sh.fields[i]
 		member := v.FieldByIndex(f.index)
-		if member.Type() == manifestType {
+		if f.shape.manifest {
 			if !member.Field(0).Bool() {
 				continue
 			}
@@ -183,19 +143,8 @@ func appendValue(dst, raw []byte) ([]byte, error) {
 	}
 	s := scanners.Get().(*scanner)
 	defer scanners.Put(s)
-	if !s.scan(raw, payloadDepth, defaultMaxDepth, nil) {
+	if !s.scan(raw, payloadDepth, defaultMaxDepth) {
 		return dst, errors.New("wirev2: value " + s.complaint())
 	}
 	return appendCompact(dst, raw), nil
-}
-
-// UnmarshalJSONFrom reads null or a manifest; a member that is absent is not read.
-func (m *ManifestMember) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	m.Present = true
-	return json.UnmarshalDecode(dec, &m.Manifest)
-}
-
-// MarshalJSONTo writes null or the manifest.
-func (m ManifestMember) MarshalJSONTo(enc *jsontext.Encoder) error {
-	return json.MarshalEncode(enc, m.Manifest)
 }

@@ -72,7 +72,7 @@ func (r *Reader) next() error {
 		return r.err
 	}
 	line, err := r.line()
-	if err == nil && !r.scan.scan(line, 1, int(r.limits.MaxDepth), nil) {
+	if err == nil && !r.scan.scan(line, 1, int(r.limits.MaxDepth)) {
 		switch {
 		case len(line) == 0:
 			err = &RecordError{"the line is empty"}

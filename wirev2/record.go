@@ -175,7 +175,7 @@ func DecodeRecord(raw jsontext.Value) (Record, error) {
 func recordType(raw []byte) (RecordType, bool) {
 	s := scanners.Get().(*scanner)
 	defer scanners.Put(s)
-	if s.scan(raw, recordDepth, defaultMaxDepth, nil) {
+	if s.scan(raw, recordDepth, defaultMaxDepth) {
 		for _, m := range s.members {
 			if string(m.name) == "type" {
 				name, ok := text(m.value)

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// scanner reads one JSON text strictly, in one pass: syntax, duplicate names, UTF-8, surrogates and depth, and where a
-// shape is given also unknown, missing and mistyped members. It is written by hand because it has to notice the end of
-// the payload, the depth and the members of the envelope in the same pass; the tests hold it to the verdicts of jsontext.
+// scanner reads one JSON text strictly, in one pass: syntax, duplicate names, UTF-8, surrogates and depth. It is written
+// by hand because it has to notice the depth, the end of the payload and the members of the envelope in the same pass, at
+// the speed of a check of syntax alone; the tests hold it to the verdicts of jsontext.
 //
 // Every method that reads takes the index to read at and returns the index behind what it read, or -1 after fail.
 type scanner struct {
@@ -16,13 +16,15 @@ type scanner struct {
 	top      int // depth of the outermost value
 	maxDepth int
 	names    nameSet
-	members  []member // of the outermost object when no shape was given, at most maxMembers
+	members  []member // of the outermost object, at most maxMembers
 	extra    bool     // there were more
 
 	why   string // the first fault
 	at    int    // where in the text
-	path  []byte // which member, for faults of shape
-	shape bool   // the text is JSON and the fault is one of shape
+	path  string // which member, for faults of shape
+	shape bool   // the fault is one of shape: what the text says is not what was asked for
+
+	scratch []byte // an unescaped string
 }
 
 // member is one member of the outermost object.
@@ -35,16 +37,27 @@ type member struct {
 const maxMembers = 16
 
 // scan reads the whole of in as one value at the given depth, with white space around it.
-func (s *scanner) scan(in []byte, depth, maxDepth int, sh *shape) bool {
+func (s *scanner) scan(in []byte, depth, maxDepth int) bool {
+	s.reset(in, depth, maxDepth)
+	return s.ended(s.value(s.space(0), depth))
+}
+
+func (s *scanner) reset(in []byte, depth, maxDepth int) {
 	s.in, s.top, s.maxDepth = in, depth, maxDepth
 	s.members, s.extra = s.members[:0], false
-	s.why, s.at, s.path, s.shape = "", 0, s.path[:0], false
+	s.why, s.at, s.path, s.shape = "", 0, "", false
 	s.names.reset(in)
-	i := s.value(s.space(0), depth, sh)
+	if cap(s.scratch) > 2*defaultMaxRecordBytes {
+		s.scratch = nil
+	}
+}
+
+// ended reports whether nothing but white space follows the value that ended at i.
+func (s *scanner) ended(i int) bool {
 	if i < 0 {
 		return false
 	}
-	if i = s.space(i); i != len(in) {
+	if i = s.space(i); i != len(s.in) {
 		s.fail(i, "data after the value")
 		return false
 	}
@@ -68,31 +81,20 @@ func (s *scanner) space(i int) int {
 	return i
 }
 
-func (s *scanner) value(i, depth int, sh *shape) int {
+func (s *scanner) value(i, depth int) int {
 	if i >= len(s.in) {
 		return s.fail(i, "ends too early")
 	}
-	c := s.in[i]
-	if sh != nil && !sh.takes(c) {
-		return s.failShape(i, "is mistyped")
-	}
-	switch {
+	switch c := s.in[i]; {
 	case c == '"':
-		end, escaped := s.text(i)
-		if end > 0 && sh != nil && sh.kind == kindID && !s.isID(i, end, escaped) {
-			return s.failShape(i, "is not a canonical lowercase UUID")
-		}
+		end, _ := s.text(i)
 		return end
 	case c == '{':
-		return s.object(i, depth, sh)
+		return s.object(i, depth)
 	case c == '[':
-		return s.array(i, depth, sh)
+		return s.array(i, depth)
 	case c == '-' || c-'0' <= 9:
-		end := s.number(i)
-		if end > 0 && sh != nil && sh.kind == kindInt && !isInteger(s.in[i:end]) {
-			return s.failShape(i, "is not an integer in plain digits")
-		}
-		return end
+		return s.number(i)
 	case c == 't':
 		return s.literal(i, "true")
 	case c == 'f':
@@ -110,119 +112,93 @@ func (s *scanner) literal(i int, word string) int {
 	return i + len(word)
 }
 
-func (s *scanner) array(i, depth int, sh *shape) int {
+// open enters the object or array at i, and reports whether it is empty: i is then its end.
+func (s *scanner) open(i, depth int, closing byte) (next int, empty bool) {
 	if depth > s.maxDepth {
-		return s.fail(i, "nested too deep")
-	}
-	var elem *shape
-	if sh != nil {
-		elem = sh.elem
+		return s.fail(i, "nested too deep"), true
 	}
 	i = s.space(i + 1)
-	if i < len(s.in) && s.in[i] == ']' {
-		return i + 1
-	}
-	for n := 0; ; n++ {
-		if i = s.value(i, depth+1, elem); i < 0 {
-			s.inElement(n)
-			return -1
-		}
-		i = s.space(i)
-		if i >= len(s.in) {
-			return s.fail(i, "ends too early")
-		}
-		switch s.in[i] {
-		case ',':
-			i = s.space(i + 1)
-		case ']':
-			return i + 1
-		default:
-			return s.fail(i, "not JSON")
-		}
-	}
+	return i, i < len(s.in) && s.in[i] == closing
 }
 
-func (s *scanner) object(i, depth int, sh *shape) int {
-	if depth > s.maxDepth {
-		return s.fail(i, "nested too deep")
+// more goes on behind a member or an element that ended at i, and reports whether another follows: i is else the end.
+func (s *scanner) more(i int, closing byte) (next int, more bool) {
+	i = s.space(i)
+	switch {
+	case i >= len(s.in):
+		return s.fail(i, "ends too early"), false
+	case s.in[i] == ',':
+		return s.space(i + 1), true
+	case s.in[i] != closing:
+		return s.fail(i, "not JSON"), false
 	}
-	closed := sh != nil && sh.kind == kindObject // a shape lists the members
-	top := depth == s.top && sh == nil
-	var seen uint64
-	var scope nameScope
-	if !closed {
-		scope = s.names.open()
-	}
-	start := i
-	i = s.space(i + 1)
-	empty := i < len(s.in) && s.in[i] == '}'
-	for !empty {
-		if i >= len(s.in) {
-			return s.fail(i, "ends too early")
-		}
-		if s.in[i] != '"' {
-			return s.fail(i, "not JSON")
-		}
-		end, escaped := s.text(i)
-		if end < 0 {
+	return i, false
+}
+
+func (s *scanner) array(i, depth int) int {
+	i, empty := s.open(i, depth, ']')
+	for more := !empty; more; {
+		if i = s.value(i, depth+1); i < 0 {
 			return -1
 		}
-		name := s.names.ref(i+1, end-1, escaped)
-		var child *shape
-		var f int
-		if closed {
-			if f = sh.field(s.names.bytes(name)); f < 0 {
-				return s.failUnknown(i, s.names.bytes(name))
-			}
-			if seen&(1<<f) != 0 {
-				return s.fail(i, "duplicate member")
-			}
-			seen |= 1 << f
-			child = sh.fields[f].shape
-		} else if !s.names.add(scope, name) {
-			return s.fail(i, "duplicate member")
+		i, more = s.more(i, ']')
+	}
+	if i < 0 {
+		return -1
+	}
+	return i + 1
+}
+
+func (s *scanner) object(i, depth int) int {
+	i, empty := s.open(i, depth, '}')
+	scope := s.names.open()
+	for more := !empty; more; {
+		start := i
+		var name nameRef
+		if name, i = s.name(i); i < 0 {
+			return -1
 		}
-		i = s.space(end)
-		if i >= len(s.in) || s.in[i] != ':' {
-			return s.fail(i, "not JSON")
+		if !s.names.add(scope, name) {
+			return s.fail(start, "duplicate member")
 		}
-		i = s.space(i + 1)
 		from := i
-		if i = s.value(i, depth+1, child); i < 0 {
-			if closed {
-				s.inMember(sh.fields[f].name)
-			}
+		if i = s.value(i, depth+1); i < 0 {
 			return -1
 		}
-		if top {
+		if depth == s.top {
 			if len(s.members) < maxMembers {
 				s.members = append(s.members, member{s.names.bytes(name), s.in[from:i]})
 			} else {
 				s.extra = true
 			}
 		}
-		i = s.space(i)
-		if i >= len(s.in) {
-			return s.fail(i, "ends too early")
-		}
-		if s.in[i] == '}' {
-			break
-		}
-		if s.in[i] != ',' {
-			return s.fail(i, "not JSON")
-		}
-		i = s.space(i + 1)
+		i, more = s.more(i, '}')
 	}
-	if closed {
-		if missing := sh.required &^ seen; missing != 0 {
-			s.failShape(start, "is missing")
-			s.inMember(sh.fields[bits.TrailingZeros64(missing)].name)
-			return -1
-		}
-	} else {
-		s.names.close(scope)
+	if i < 0 {
+		return -1
 	}
+	s.names.close(scope)
 	return i + 1
+}
+
+// name reads a member's name and the colon, up to its value.
+func (s *scanner) name(i int) (nameRef, int) {
+	if i >= len(s.in) {
+		return nameRef{}, s.fail(i, "ends too early")
+	}
+	if s.in[i] != '"' {
+		return nameRef{}, s.fail(i, "not JSON")
+	}
+	end, escaped := s.text(i)
+	if end < 0 {
+		return nameRef{}, -1
+	}
+	ref := s.names.ref(i+1, end-1, escaped)
+	i = s.space(end)
+	if i >= len(s.in) || s.in[i] != ':' {
+		return nameRef{}, s.fail(i, "not JSON")
+	}
+	return ref, s.space(i + 1)
 }
 
 const (

@@ -13,7 +13,7 @@ import (
 // strict reports what the scanner thinks of one text.
 func strict(in []byte, maxDepth int) bool {
 	var s scanner
-	return s.scan(in, 1, maxDepth, nil)
+	return s.scan(in, 1, maxDepth)
 }
 
 // depthOf returns the nesting depth of valid JSON.
@@ -111,12 +111,12 @@ func TestScannerKeepsNoRoomOfALargeText(t *testing.T) {
 		b.WriteString(`"\u006e` + strconv.Itoa(i) + `":1,`)
 	}
 	var s scanner
-	require.True(t, s.scan([]byte(`{`+b.String()+`"last":1}`), 1, 32, nil))
-	require.True(t, s.scan([]byte(`{}`), 1, 32, nil))
+	require.True(t, s.scan([]byte(`{`+b.String()+`"last":1}`), 1, 32))
+	require.True(t, s.scan([]byte(`{}`), 1, 32))
 	require.Nil(t, s.names.index)
 	require.Nil(t, s.names.names)
 	require.Nil(t, s.names.arena)
-	require.True(t, s.scan([]byte(`{"a":1}`), 1, 32, nil))
+	require.True(t, s.scan([]byte(`{"a":1}`), 1, 32))
 }
 
 // An adversary that knows the hash could make every name meet in one place; the set must stay right even then.
@@ -127,7 +127,7 @@ func TestNamesThatMeetInTheMapAreStillCompared(t *testing.T) {
 		b.WriteString(`"n` + strconv.Itoa(i) + `":1,`)
 	}
 	in := []byte(`{` + b.String() + `"z":1}`)
-	require.True(t, s.scan(in, 1, 32, nil))
+	require.True(t, s.scan(in, 1, 32))
 	set := &s.names
 	set.reset(in)
 	scope := set.open()

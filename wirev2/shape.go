@@ -4,19 +4,20 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// shape is what a Go type of this package takes from the wire. The json module alone cannot say it: it reads null into
-// anything and has no required members. A member is required unless its tag says omitzero, and may be null only where
-// its type is a pointer without omitzero, a jsontext.Value or a ManifestMember.
+// shape is what a Go type of this package takes from the wire and writes there. It is not left to the json module, which
+// reads null into anything, has no required members, does not write the form of section 1, would print a Secret like any
+// string, and copies a long text twice. A member is required unless its tag says omitzero, and may be null only where its
+// type is a pointer without omitzero, a jsontext.Value or a ManifestMember.
 type shape struct {
 	kind     kind
 	nullable bool
+	manifest bool    // of a ManifestMember
 	elem     *shape  // of an array
 	fields   []field // of an object, at most 64
 	required uint64  // one bit a field
@@ -71,53 +72,6 @@ func (sh *shape) field(name []byte) int {
 	return -1
 }
 
-func (s *scanner) failShape(i int, why string) int {
-	s.shape = true
-	return s.fail(i, why)
-}
-
-// failUnknown names the member where the name looks like one of the protocol: what looks otherwise may be a secret or a
-// body that went to the wrong place, and messages carry neither.
-func (s *scanner) failUnknown(i int, name []byte) int {
-	for _, c := range name {
-		if (c < 'a' || c > 'z') && c != '_' {
-			name = nil
-			break
-		}
-	}
-	if len(name) == 0 || len(name) > 32 {
-		return s.failShape(i, "has a member that is not known")
-	}
-	s.failShape(i, "is not known")
-	s.inMember(string(name))
-	return -1
-}
-
-func (s *scanner) inMember(name string) {
-	if s.shape {
-		sep := ""
-		if len(s.path) > 0 && s.path[0] != '[' {
-			sep = "."
-		}
-		s.path = []byte(name + sep + string(s.path))
-	}
-}
-
-func (s *scanner) inElement(n int) {
-	if s.shape {
-		s.inMember("[" + strconv.Itoa(n) + "]")
-	}
-}
-
-// isID reports whether the string between i and end, quotes included, is an ID.
-func (s *scanner) isID(i, end int, escaped bool) bool {
-	raw := s.in[i+1 : end-1]
-	if escaped {
-		raw = appendUnescaped(nil, raw)
-	}
-	return validID(raw)
-}
-
 var shapes sync.Map // reflect.Type to *shape
 
 // shapeOf returns the shape of t, which must be made of what payloads are made of.
@@ -146,7 +100,11 @@ func newShape(t reflect.Type) (*shape, error) {
 	case rawType:
 		return &shape{kind: kindAny}, nil
 	case manifestType:
-		return nullableShape(reflect.TypeFor[Manifest]())
+		sh, err := nullableShape(reflect.TypeFor[Manifest]())
+		if err == nil {
+			sh.manifest = true
+		}
+		return sh, err
 	}
 	switch t.Kind() {
 	case reflect.String:
