@@ -128,9 +128,10 @@ func (a *attempt) noReply(err error) *failure {
 }
 
 // isNotHTTP reports that an answer came and net/http could not read it. It has no
-// types for that.
+// types for that. A header line that makes no sense is not among them: one that
+// was cut off looks the same.
 func isNotHTTP(err error) bool {
-	for _, words := range []string{"malformed", "exceeded", "unsupported", "too many"} {
+	for _, words := range []string{"malformed HTTP", "exceeded", "unsupported", "too many"} {
 		if strings.Contains(err.Error(), words) {
 			return true
 		}
