@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"go/ast"
 	"go/parser"
 	"go/scanner"
 	"go/token"
@@ -161,13 +160,4 @@ func comments(data []byte, see func(line int, text string)) {
 			see(file.Line(pos), text)
 		}
 	}
-}
-
-// within says whether pos lies in the function or in the comment above it.
-func within(fn *ast.FuncDecl, pos token.Pos) bool {
-	start := fn.Pos()
-	if fn.Doc != nil {
-		start = fn.Doc.Pos()
-	}
-	return start <= pos && pos <= fn.End()
 }

@@ -73,7 +73,6 @@ var pureBans = []ban{
 	{"net/http", "a core does no I/O; its host does"},
 	{"os", "a core does no I/O; its host does"},
 	{"os/exec", "a core starts no process; its host does"},
-	{"log/slog", "a core returns what happened; its host logs"},
 	{"syscall", "a core makes no system call; its host does"},
 	{sysModule + "/unix", "a core makes no system call; its host does"},
 }
