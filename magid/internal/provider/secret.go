@@ -16,7 +16,12 @@ const redacted = "[redacted]"
 // [redacted]; only Reveal gives the value. The zero Secret is no key.
 //
 // A Secret is safe for concurrent use.
-type Secret struct{ value string }
+type Secret struct {
+	// value is behind a pointer, nil for no key, because fmt falls back on fields
+	// where a verb does not fit (%s of a pointer to a struct that holds a Secret),
+	// and does not ask for methods then.
+	value *string
+}
 
 // NewSecret takes a key. It must be fit for a header: at most MaxKeyBytes of
 // printable ASCII without a space. Empty is no key and no error.
@@ -29,14 +34,22 @@ func NewSecret(value string) (Secret, error) {
 			return Secret{}, errors.New("provider: the API key holds a space, a line end or a character that is no printable ASCII")
 		}
 	}
-	return Secret{value}, nil
+	if value == "" {
+		return Secret{}, nil
+	}
+	return Secret{&value}, nil
 }
 
 // IsZero reports whether there is no key.
-func (s Secret) IsZero() bool { return s.value == "" }
+func (s Secret) IsZero() bool { return s.value == nil }
 
 // Reveal gives the key itself, for the one header it is made for.
-func (s Secret) Reveal() string { return s.value }
+func (s Secret) Reveal() string {
+	if s.value == nil {
+		return ""
+	}
+	return *s.value
+}
 
 // String, GoString, Format, MarshalJSON, MarshalText and LogValue hide the key,
 // and hide too whether there is one.
