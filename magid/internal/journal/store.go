@@ -3,16 +3,15 @@ package journal
 import (
 	"errors"
 	"fmt"
-	"iter"
-	"time"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/sys/unix"
 
 	"github.com/magi-jig/magi-jig/wirev2"
 )
-
-// MaxRecordBytes is the longest line without its LF, so that every record fits a session.history reply alone.
-const MaxRecordBytes = 49152 - 64
 
 // What a caller may branch on.
 var (
@@ -22,132 +21,219 @@ var (
 	ErrLocked = errors.New("another daemon holds the session")
 	// ErrPoisoned says that an earlier write failed: close the session and open it again.
 	ErrPoisoned = errors.New("an earlier journal write failed")
-	// ErrTooLarge says that a record would not fit MaxRecordBytes; nothing was written.
-	ErrTooLarge = errors.New("record too large for the journal")
+	// ErrRefused says that a record does not fit the journal and nothing was written.
+	ErrRefused = errors.New("record refused by the journal")
+	// ErrReadOnly says that the store was opened with OpenReadOnly.
+	ErrReadOnly = errors.New("journals are open for reading only")
 )
 
-var errNotYet = errors.New("journal: not yet")
+var errChanged = errors.New("the journal was changed by another program")
 
 // DamageError says that a journal does not hold what this package writes. The session is left as it is.
 type DamageError struct {
 	SessionID wirev2.ID
-	Line      int    // the first bad line, from 1
+	Line      int64  // the first bad line, from 1
 	Reason    string // one line, without the line's content
 }
 
 func (e *DamageError) Error() string { return fmt.Sprintf("journal line %d: %s", e.Line, e.Reason) }
 
-// StateDir says where the daemon keeps its state: $MAGI_STATE, else $XDG_STATE_HOME/magi, else
-// $HOME/.local/state/magi. (wire-v2 6)
-func StateDir(getenv func(string) string) (string, error) { return "", errNotYet }
+const (
+	sessionsFolder = "sessions"
+	journalName    = "journal.jsonl"
+	newPrefix      = ".new-" // a session folder that Create has not finished
+)
 
 // Store is the folder of all sessions. It is safe for concurrent use.
-type Store struct{}
+type Store struct {
+	root     *os.Root // the sessions folder
+	folder   *os.File // the same folder, to sync
+	readOnly bool
+	hook     Hook
 
-// Open opens the state folder, makes what is missing (0700) and refuses one that is not the user's alone.
-func Open(stateDir string) (*Store, error) { return nil, errNotYet }
+	mu    sync.Mutex
+	known map[wirev2.ID]known // what List read of a session and what Open found; guarded by mu
+}
+
+// Open opens the state folder, makes what is missing (0700), closes to others what is the daemon's own, and refuses a
+// folder that is not the user's alone. Sessions that a crash left half made are removed.
+func Open(stateDir string) (*Store, error) { return OpenHooked(stateDir, nil) }
+
+// OpenHooked is Open with a hook that can make every durable step fail.
+func OpenHooked(stateDir string, hook Hook) (*Store, error) {
+	if err := makeState(stateDir); err != nil {
+		return nil, err
+	}
+	s, err := openSessions(stateDir)
+	if err != nil {
+		return nil, err
+	}
+	s.hook = hook
+	if err := s.settle(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// OpenReadOnly opens the state folder of a daemon that may or may not run, for List, Summary and Entries. It makes and
+// changes nothing; a state folder that does not exist has no sessions.
+func OpenReadOnly(stateDir string) (*Store, error) {
+	if !filepath.IsAbs(stateDir) {
+		return nil, errors.New("the state folder is no absolute path")
+	}
+	s, err := openSessions(stateDir)
+	if errors.Is(err, os.ErrNotExist) {
+		return &Store{readOnly: true, known: map[wirev2.ID]known{}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.readOnly = true
+	return s, nil
+}
+
+func openSessions(stateDir string) (*Store, error) {
+	root, err := os.OpenRoot(filepath.Join(stateDir, sessionsFolder))
+	if err != nil {
+		return nil, fmt.Errorf("open the sessions folder: %w", err)
+	}
+	folder, err := root.Open(".")
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the sessions folder: %w", err), root.Close())
+	}
+	return &Store{root: root, folder: folder, known: map[wirev2.ID]known{}}, nil
+}
 
 // Close gives the folder back. Open sessions stay open.
-func (s *Store) Close() error { return nil }
-
-// Create makes a session and returns it open, with its session record durable and its writer lease held.
-func (s *Store) Create(rec *wirev2.SessionRecord) (*Session, error) { return nil, errNotYet }
-
-// Open takes the session's writer lease, cuts a torn last line, checks the whole journal and closes a turn that was
-// active when the daemon died. Errors: ErrUnknown, ErrLocked, *DamageError, or the file system's.
-func (s *Store) Open(id wirev2.ID) (*Session, error) { return nil, errNotYet }
-
-// Summary is what session.list shows of a session.
-type Summary struct {
-	SessionID wirev2.ID
-	Workspace string
-	Title     *string
-	CreatedAt time.Time    // at of the first record
-	UpdatedAt time.Time    // at of the last whole record
-	Damage    *DamageError // not nil where the first or last record cannot be read, or an Open found damage
+func (s *Store) Close() error {
+	if s.root == nil {
+		return nil
+	}
+	return errors.Join(s.folder.Close(), s.root.Close())
 }
 
-// List returns all sessions by creation time, then id, descending. It reads the first and last record of a journal that
-// changed since the last List, and nothing of one that did not. It takes no lock.
-func (s *Store) List() ([]Summary, error) { return nil, errNotYet }
-
-// Summary returns what List says of one session, or ErrUnknown.
-func (s *Store) Summary(id wirev2.ID) (Summary, error) { return Summary{}, errNotYet }
-
-// Entries reads a journal from its first record to its last whole one, without the writer lease, one record in memory
-// at a time. A bad line ends it with a *DamageError.
-func (s *Store) Entries(id wirev2.ID) iter.Seq2[wirev2.Record, error] {
-	return func(yield func(wirev2.Record, error) bool) { yield(nil, errNotYet) }
+// settle makes durable what a crash may have left in the page cache only, and removes sessions that were never
+// acknowledged. Another daemon that is just making one holds the shared lock: then they are left for a later start.
+func (s *Store) settle() error {
+	if err := s.sync(StepSyncSessions, s.folder); err != nil {
+		return err
+	}
+	lock, err := s.lockFolder(unix.LOCK_EX | unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	names, err := s.names()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, newPrefix) {
+			if err := s.root.RemoveAll(name); err != nil {
+				return fmt.Errorf("remove an unfinished session: %w", err)
+			}
+		}
+	}
+	return nil
 }
 
-// View selects what of a journal session.history shows.
-type View struct {
-	After    int64 // records with a greater n
-	Limit    int   // at most so many records; 0 means 200
-	MaxBytes int   // at most so many encoded bytes, the commas between records included; 0 means MaxRecordBytes
-	Ordinary bool  // leave out application_manifest and tool_contract records
+// lockFolder locks the sessions folder by a handle of its own, because a lock belongs to the handle; closing it unlocks.
+func (s *Store) lockFolder(how int) (*os.File, error) {
+	f, err := s.root.Open(".")
+	if err == nil {
+		if err = flock(f, how); err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock the sessions folder: %w", cause(err))
+	}
+	return f, nil
 }
 
-// Page is a run of records as session.history shows them.
-type Page struct {
-	Records   []jsontext.Value // whole, in order, as the daemon encodes them; at least one where there is one
-	NextAfter int64            // the n of the last record; 0 is null: nothing that the view shows follows
+// names lists the sessions folder. It opens its own handle: reading moves a handle's position.
+func (s *Store) names() ([]string, error) {
+	if s.root == nil {
+		return nil, nil
+	}
+	dir, err := s.root.Open(".")
+	if err != nil {
+		return nil, fmt.Errorf("read the sessions folder: %w", err)
+	}
+	names, err := dir.Readdirnames(-1)
+	if err := errors.Join(err, dir.Close()); err != nil {
+		return nil, fmt.Errorf("read the sessions folder: %w", err)
+	}
+	return names, nil
 }
 
-// Session is one session whose writer lease is held. It is safe for concurrent use.
-type Session struct{}
-
-// ID returns the session's id.
-func (s *Session) ID() wirev2.ID { return "" }
-
-// Workspace returns the session's workspace as sent.
-func (s *Session) Workspace() string { return "" }
-
-// Append gives the records their heads (n, at, type) and writes them with one write and one fsync: when it returns nil they are
-// durable, when it returns an error no reader of this process has seen one of them. A record that does not fit the
-// journal's order, or is too large, is refused and nothing is written; after any other error the session is poisoned.
-func (s *Session) Append(recs ...wirev2.Record) error { return errNotYet }
-
-// Read returns a page of durable records.
-func (s *Session) Read(v View) (Page, error) { return Page{}, errNotYet }
-
-// Turn is one turn as a conversation.
-type Turn struct {
-	User     *wirev2.UserRecord
-	Replies  []Reply
-	Terminal *wirev2.TerminalRecord // nil while the turn is active
+// openJournal opens a session's journal with flag and checks that it is a plain file.
+func (s *Store) openJournal(id wirev2.ID, flag int) (*os.File, error) {
+	if s.root == nil || !id.Valid() {
+		return nil, ErrUnknown
+	}
+	seen, err := s.root.Lstat(journalPath(id))
+	if errors.Is(err, os.ErrNotExist) {
+		if _, err := s.root.Lstat(string(id)); err == nil {
+			return nil, &DamageError{id, 1, "the journal is missing"}
+		}
+		return nil, ErrUnknown
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look at the journal: %w", cause(err))
+	}
+	if !seen.Mode().IsRegular() {
+		return nil, &DamageError{id, 1, "the journal is no regular file"}
+	}
+	f, err := s.root.OpenFile(journalPath(id), flag|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open the journal: %w", cause(err))
+	}
+	info, err := f.Stat()
+	if err == nil && !os.SameFile(seen, info) {
+		err = errors.New("the file was replaced meanwhile")
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the journal: %w", cause(err)), f.Close())
+	}
+	return f, nil
 }
 
-// Reply is one provider reply of a turn with its calls in the model's order.
-type Reply struct {
-	Text  string
-	Calls []Call
+func journalPath(id wirev2.ID) string { return string(id) + "/" + journalName }
+
+// cause takes the path off a file system error: its text may reach the wire, which shows no path outside a workspace.
+func cause(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		return link.Err
+	}
+	return err
 }
 
-// Call is a call and its result; Result is nil while the call is open.
-type Call struct {
-	Call   *wirev2.ToolCallRecord
-	Result *wirev2.ToolResultRecord
+// flock takes or gives the lock of an open file description. Two Sessions of one daemon exclude each other as two
+// daemons do.
+func flock(f *os.File, how int) error {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var lockErr error
+	if err := conn.Control(func(fd uintptr) {
+		for {
+			lockErr = unix.Flock(int(fd), how)
+			if !errors.Is(lockErr, unix.EINTR) {
+				return
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	return lockErr
 }
-
-// Turns returns how many turns the session has had, an active one included.
-func (s *Session) Turns() int { return 0 }
-
-// Backward reads the turns from the newest to the oldest, one in memory at a time.
-func (s *Session) Backward() iter.Seq2[Turn, error] {
-	return func(yield func(Turn, error) bool) { yield(Turn{}, errNotYet) }
-}
-
-// MarkWaiting notes durably that an application call waits for its executor and has not been dispatched. It is for a
-// call that could not be dispatched at once; without a mark a call that a crash leaves open counts as dispatched.
-func (s *Session) MarkWaiting(call wirev2.ID) error { return errNotYet }
-
-// MarkDispatching takes a mark back, durably, and has to return nil before the call is dispatched. It costs nothing
-// where there is no mark.
-func (s *Session) MarkDispatching(call wirev2.ID) error { return errNotYet }
-
-// Recovered says which turn Open had to close; ok is false where none was active.
-func (s *Session) Recovered() (turn wirev2.ID, ok bool) { return "", false }
-
-// Close gives the writer lease back.
-func (s *Session) Close() error { return nil }
