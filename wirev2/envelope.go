@@ -21,6 +21,9 @@ type Request struct {
 	OperationID  ID
 	DeadlineMS   int64          // 1 to 600,000; one that was absent is read as 30,000, and 0 is written as absent
 	Payload      jsontext.Value // a JSON object; nil is written as {}
+
+	// Body, where it is not nil, is written in place of Payload: a payload type or a pointer to one. Reading leaves it nil.
+	Body any
 }
 
 // Response is the envelope of a response. On the wire it has Error where that is not nil, and Payload otherwise.
@@ -33,6 +36,9 @@ type Response struct {
 	GrantGeneration int64          // 0 is null
 	Payload         jsontext.Value // a JSON object; nil is written as {}
 	Error           *Error
+
+	// Body, where it is not nil, is written in place of Payload: a payload type or a pointer to one. Reading leaves it nil.
+	Body any
 
 	// Method is not on the wire: AppendResponse takes the budget of the payload from it.
 	Method Method
@@ -48,6 +54,9 @@ type Event struct {
 	GrantGeneration int64          // 0 is null
 	LiveSequence    int64          // 0 is null
 	Payload         jsontext.Value // a JSON object; nil is written as {}
+
+	// Body, where it is not nil, is written in place of Payload: a payload type or a pointer to one. Reading leaves it nil.
+	Body any
 }
 
 // Message is what a daemon sends: a response or an event.

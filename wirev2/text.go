@@ -23,27 +23,47 @@ var escapedLen = func() (n [utf8.RuneSelf]uint8) {
 	return n
 }()
 
+// load returns the eight bytes of s from i on.
+func load(s string, i int) uint64 {
+	s = s[i : i+8]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+// plainRun returns the index from i on of the first character of s that is not written as it stands, or may not be.
+func plainRun(s string, i int) int {
+	for len(s)-i >= 8 {
+		w := load(s, i)
+		del := w ^ (0x7f * ones)
+		if m := unplain(w) | (del-ones)&^del&highs; m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+		i += 8
+	}
+	for i < len(s) && s[i] < utf8.RuneSelf && escapedLen[s[i]] == 1 {
+		i++
+	}
+	return i
+}
+
 // EncodedStringLen returns how many bytes s takes between the quotes as the daemon writes it: what the budgets of
 // prompts and assistant text count. The lengths of pieces add up as long as no piece ends inside a character.
 func EncodedStringLen(s string) int {
-	n := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			n += int(escapedLen[c])
-			i++
-			continue
+	n := len(s)
+	for i := plainRun(s, 0); i < len(s); i = plainRun(s, i) {
+		for ; i < len(s) && s[i] >= utf8.RuneSelf; i++ {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			switch {
+			case r == '\u2028' || r == '\u2029':
+				n += 6 - size
+			case r == utf8.RuneError:
+				n += 3 - size // an invalid byte is written as U+FFFD
+			}
+			i += size - 1
 		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == '\u2028' || r == '\u2029':
-			n += 6
-		case r == utf8.RuneError:
-			n += 3 // an invalid byte is written as U+FFFD
-		default:
-			n += size
+		for ; i < len(s) && s[i] < utf8.RuneSelf && escapedLen[s[i]] != 1; i++ {
+			n += int(escapedLen[s[i]]) - 1
 		}
-		i += size
 	}
 	return n
 }
@@ -54,22 +74,19 @@ func EncodedStringLen(s string) int {
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	from := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			if escapedLen[c] != 1 {
-				dst = appendEscape(append(dst, s[from:i]...), rune(c))
-				from = i + 1
+	for i := plainRun(s, 0); i < len(s); i = plainRun(s, i) {
+		for ; i < len(s) && s[i] >= utf8.RuneSelf; i++ {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r == '\u2028' || r == '\u2029' || r == utf8.RuneError && size == 1 {
+				dst = appendEscape(append(dst, s[from:i]...), r)
+				from = i + size
 			}
-			i++
-			continue
+			i += size - 1
 		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if r == '\u2028' || r == '\u2029' || r == utf8.RuneError && size == 1 {
-			dst = appendEscape(append(dst, s[from:i]...), r)
-			from = i + size
+		for ; i < len(s) && s[i] < utf8.RuneSelf && escapedLen[s[i]] != 1; i++ {
+			dst = appendEscape(append(dst, s[from:i]...), rune(s[i]))
+			from = i + 1
 		}
-		i += size
 	}
 	return append(append(dst, s[from:]...), '"')
 }
@@ -131,6 +148,8 @@ func appendCompactString(dst, raw []byte, i int) ([]byte, int) {
 		switch c := raw[i]; {
 		case c == '"':
 			return append(dst, raw[from:i+1]...), i + 1
+		case c == '\\' && raw[i+1] != 'u' && raw[i+1] != '/':
+			i += 2 // written the same
 		case c == '\\':
 			r, n := unescapeRune(raw[i:])
 			dst = appendEscape(append(dst, raw[from:i]...), r)

@@ -59,7 +59,7 @@ func AppendRequest(dst []byte, q *Request) ([]byte, error) {
 	if q.DeadlineMS > 0 {
 		b = strconv.AppendInt(append(b, `,"deadline_ms":`...), q.DeadlineMS, 10)
 	}
-	return finish(dst, b, q.Payload, defaultMaxPayloadBytes)
+	return finish(dst, b, q.Payload, q.Body, defaultMaxPayloadBytes)
 }
 
 // AppendResponse appends p as one record with its LF. The payload is written anew in the daemon's form; its budget is
@@ -79,7 +79,8 @@ func AppendResponse(dst []byte, p *Response) ([]byte, error) {
 		return dst, err
 	}
 	if p.Error == nil {
-		return finish(dst, b, p.Payload, p.Method.MaxReplyBytes(Limits{MaxPayloadBytes: defaultMaxPayloadBytes}))
+		limit := p.Method.MaxReplyBytes(Limits{MaxPayloadBytes: defaultMaxPayloadBytes})
+		return finish(dst, b, p.Payload, p.Body, limit)
 	}
 	if !p.Error.Code.Known() {
 		return dst, fmt.Errorf("wirev2: error code %q is not in the closed list", p.Error.Code)
@@ -97,7 +98,7 @@ func AppendEvent(dst []byte, e *Event) ([]byte, error) {
 		return dst, err
 	}
 	b = appendPositive(append(b, `,"live_sequence":`...), e.LiveSequence)
-	return finish(dst, b, e.Payload, defaultMaxPayloadBytes)
+	return finish(dst, b, e.Payload, e.Body, defaultMaxPayloadBytes)
 }
 
 func appendIDs(b []byte, instance, connection, session, operation ID, generation int64) ([]byte, error) {
@@ -131,19 +132,23 @@ func appendPositive(b []byte, n int64) []byte {
 }
 
 // finish appends the payload and the end of the record to b, or returns dst as it was.
-func finish(dst, b, payload []byte, limit int) ([]byte, error) {
+func finish(dst, b, payload []byte, body any, limit int) ([]byte, error) {
 	b = append(b, `,"payload":`...)
 	from := len(b)
-	if payload == nil {
+	var err error
+	switch {
+	case body != nil:
+		b, err = AppendPayload(b, body)
+	case payload == nil:
 		b = append(b, "{}"...)
-	} else {
-		var err error
-		if b, err = appendValue(b, payload); err != nil {
-			return dst, err
-		}
-		if b[from] != '{' {
-			return dst, errors.New("wirev2: payload is not an object")
-		}
+	default:
+		b, err = appendValue(b, payload)
+	}
+	if err != nil {
+		return dst, err
+	}
+	if b[from] != '{' {
+		return dst, errors.New("wirev2: payload is not an object")
 	}
 	if size := len(b) - from; size > limit {
 		return dst, fmt.Errorf("wirev2: payload of %d bytes is over its limit of %d: %w", size, limit, ErrTooLarge)

@@ -78,7 +78,6 @@ func echoRecords(conn net.Conn) error {
 	}
 	writer := wirev2.NewWriter(conn)
 	instance, connection := wirev2.NewID(), wirev2.NewID()
-	var payload []byte
 	for {
 		q, err := reader.ReadRequest()
 		if err == io.EOF {
@@ -87,21 +86,21 @@ func echoRecords(conn net.Conn) error {
 		if err != nil {
 			return err
 		}
+		var body any
 		if q.Method == wirev2.MethodInitialize {
 			var hello wirev2.InitializeRequest
 			if err = wirev2.DecodePayload(q.Payload, &hello); err == nil {
-				payload, err = wirev2.AppendPayload(payload[:0], wirev2.InitializeReply{})
+				body = wirev2.InitializeReply{}
 			}
 		} else {
 			var in echo
-			if err = wirev2.DecodePayload(q.Payload, &in); err == nil {
-				payload, err = wirev2.AppendPayload(payload[:0], &in)
-			}
+			err = wirev2.DecodePayload(q.Payload, &in)
+			body = &in
 		}
 		if err == nil {
 			err = writer.WriteResponse(&wirev2.Response{
 				RequestID: q.RequestID, InstanceID: instance, ConnectionID: connection, SessionID: q.SessionID,
-				OperationID: q.OperationID, GrantGeneration: 1, Payload: payload,
+				OperationID: q.OperationID, GrantGeneration: 1, Body: body,
 			})
 		}
 		if err != nil {

@@ -56,7 +56,6 @@ func (e *UnansweredError) Unwrap() error { return e.cause }
 type call struct {
 	request    wirev2.Request
 	reply      any
-	payload    []byte // scratch
 	record     []byte
 	sent       bool          // guarded by Client.mu
 	abandoned  bool          // guarded by Client.mu: nobody waits any more
@@ -67,14 +66,8 @@ type call struct {
 
 var calls = sync.Pool{New: func() any { return &call{answered: make(chan struct{}, 1)} }}
 
-// keptBytes bounds the buffers that a call keeps for the next.
-const keptBytes = 64 << 10
-
 func (w *call) recycle() {
-	if cap(w.payload)+cap(w.record) > 2*keptBytes {
-		w.payload, w.record = nil, nil
-	}
-	*w = call{payload: w.payload[:0], record: w.record[:0], answered: w.answered}
+	*w = call{record: w.record[:0], answered: w.answered}
 	calls.Put(w)
 }
 
@@ -110,7 +103,7 @@ func (c *Client) Call(ctx context.Context, q *Call, payload, reply any) error {
 		w.recycle()
 		return &UnansweredError{q.Method, q.OperationID, false, c.Err()}
 	}
-	if err := c.send(w); err != nil {
+	if err := c.enqueue(w); err != nil {
 		<-c.slots
 		w.recycle()
 		return &UnansweredError{q.Method, q.OperationID, false, err}
@@ -140,30 +133,11 @@ func (c *Client) encode(w *call, payload any) (err error) {
 	case rawValue:
 		w.request.Payload = p
 	default:
-		if w.payload, err = wirev2.AppendPayload(w.payload[:0], payload); err != nil {
-			return err
-		}
-		w.request.Payload = w.payload
+		w.request.Body = payload
 	}
 	w.record, err = wirev2.AppendRequest(w.record[:0], &w.request)
-	w.request.Payload = nil
+	w.request.Payload, w.request.Body = nil, nil
 	return err
-}
-
-// send queues w for the writer.
-func (c *Client) send(w *call) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.err != nil {
-		return c.err
-	}
-	c.pending[w.request.RequestID] = w
-	c.queue = append(c.queue, w)
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
-	return nil
 }
 
 // abandon gives up waiting for w, and reports whether it was sent; gone is false when it is answered or being answered.

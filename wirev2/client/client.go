@@ -80,9 +80,13 @@ type Client struct {
 	requests   uint64           // guarded by mu; request IDs given
 	pending    map[string]*call // guarded by mu; by request ID
 	queue      []*call          // guarded by mu; pending calls that are not written
+	writing    bool             // guarded by mu; somebody writes: owns batch and rest, and may send to wake
 	subs       []*Subscription  // guarded by mu
 	dropped    int64            // guarded by mu
 	err        error            // guarded by mu; why the connection ended
+
+	batch []byte // what is being written
+	rest  []byte // what of it is not written yet
 }
 
 // Dial connects to the daemon's Unix socket and initializes the connection.

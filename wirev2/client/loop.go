@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -12,51 +11,6 @@ import (
 )
 
 type rawValue = jsontext.Value
-
-// batchBytes is how much is written at once when many calls are queued.
-const batchBytes = 64 << 10
-
-// write writes what is queued until the connection ends.
-func (c *Client) write() {
-	var batch []byte
-	for {
-		select {
-		case <-c.wake:
-		case <-c.done:
-			return
-		}
-		for {
-			batch = c.takeQueued(batch[:0])
-			if len(batch) == 0 {
-				break
-			}
-			_ = c.conn.SetWriteDeadline(time.Now().Add(c.options.WriteTimeout))
-			if _, err := c.conn.Write(batch); err != nil {
-				c.end(&DisconnectError{err})
-				return
-			}
-		}
-	}
-}
-
-// takeQueued appends queued records to batch, at least one if there is one.
-func (c *Client) takeQueued(batch []byte) []byte {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n := 0
-	for _, w := range c.queue {
-		if n > 0 && len(batch)+len(w.record) > batchBytes {
-			break
-		}
-		batch = append(batch, w.record...)
-		w.sent = true
-		n++
-	}
-	rest := copy(c.queue, c.queue[n:])
-	clear(c.queue[rest:])
-	c.queue = c.queue[:rest]
-	return batch
-}
 
 // grant is how far the events of a session's grant have come.
 type grant struct{ generation, sequence int64 }
