@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
@@ -79,7 +80,8 @@ func (c *Client) body(r provider.Request) ([]byte, error) {
 	}
 	raw, err := json.Marshal(&b)
 	if err != nil {
-		return nil, fmt.Errorf("chat: the request cannot be written: %w", err)
+		// The library's error would show where, in names of a tool's schema.
+		return nil, errors.New("chat: the request cannot be written: a text is not UTF-8, or a schema is not JSON")
 	}
 	return raw, nil
 }
@@ -100,7 +102,7 @@ func messageOf(m provider.Message) (message, error) {
 		if m.IsError {
 			text, err := jsontext.AppendQuote(nil, m.Text)
 			if err != nil {
-				return message{}, fmt.Errorf("the text is not UTF-8: %w", err)
+				return message{}, errors.New("the text is not UTF-8")
 			}
 			// The format has no mark for a failed call, so the text carries it.
 			content := `{"error":` + string(text) + `}`
