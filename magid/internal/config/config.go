@@ -1,7 +1,8 @@
 package config
 
 import (
-	"errors"
+	"os"
+	"strconv"
 	"time"
 )
 
@@ -15,15 +16,29 @@ const (
 	KindAnthropic       Kind = "anthropic"
 )
 
+// Defaults of what the file leaves out. (magid: Configuration)
+const (
+	DefaultMaxReplies      = 64
+	DefaultMaxHistoryBytes = 400000
+	DefaultConnect         = 10 * time.Second
+	DefaultHeaders         = 60 * time.Second
+	DefaultFirstEvent      = 120 * time.Second
+	DefaultIdle            = 120 * time.Second
+	DefaultTotal           = 600 * time.Second
+	DefaultIdleTimeout     = 30 * time.Minute
+)
+
 // Config is the whole configuration with its defaults filled in.
 type Config struct {
-	File     string // the file that was looked for; it need not exist
+	File     string // the file that was looked for; it need not exist; "" where there is no place for one
 	Provider Provider
 	Tools    Tools
 	Skills   Skills
 	MCP      map[string]MCPServer
 	Daemon   Daemon
 	Warnings []string // for a person, one line each
+
+	origins map[string]origin // where a value came from, by its key
 }
 
 // Provider says which model server the daemon talks to.
@@ -33,7 +48,7 @@ type Provider struct {
 	Model           string
 	APIKey          Secret // may be empty
 	MaxOutputTokens int    // 0 means the provider's own default
-	MaxReplies      int    // 1 to 64
+	MaxReplies      int    // provider replies a turn, 1 to 64
 	MaxHistoryBytes int
 	AllowPlainHTTP  bool
 	Timeouts        Timeouts
@@ -44,8 +59,19 @@ type Timeouts struct {
 	Connect, Headers, FirstEvent, Idle, Total time.Duration
 }
 
-// Unconfigured returns "" where a turn can run, else one line that says what to set, fit for provider_unconfigured.
-func (p Provider) Unconfigured() string { return "" }
+// Unconfigured returns "" where a turn can run, else one line that says what to set, fit for provider_unconfigured: it
+// names no path.
+func (p Provider) Unconfigured() string {
+	switch {
+	case p.BaseURL == "" && p.Model == "":
+		return "no provider is configured: set MAGI_BASE_URL and MAGI_MODEL, or base_url and model under [provider] in the configuration file"
+	case p.BaseURL == "":
+		return "the provider has no base URL: set MAGI_BASE_URL, or base_url under [provider] in the configuration file"
+	case p.Model == "":
+		return "the provider has no model: set MAGI_MODEL, or model under [provider] in the configuration file"
+	}
+	return ""
+}
 
 // Tools is [tools].
 type Tools struct{ Disabled []string }
@@ -63,31 +89,39 @@ type MCPServer struct {
 
 // Daemon is [daemon].
 type Daemon struct {
-	IdleTimeout time.Duration // 0 means never
+	IdleTimeout time.Duration // of a daemon that may exit when it is idle; 0 means never
 	Socket      string        // "" where neither MAGI_SOCKET nor [daemon] socket is set
 }
 
-// Env is the environment the configuration reads. Unset is called for MAGI_API_KEY.
+// Env is the environment the configuration reads.
 type Env struct {
 	Get   func(string) string
-	Unset func(string) error // optional
+	Unset func(string) error // called for MAGI_API_KEY where it is set; optional
 }
 
 // OSEnv is the environment of the process.
-func OSEnv() Env { return Env{} }
-
-// Load reads the configuration. A missing file is an empty configuration. A bad one is an *Error.
-func Load(env Env) (Config, error) { return Config{}, errors.New("config: not yet") }
-
-// Supported refuses what is accepted in the file and has no implementation in this version: the daemon calls it
-// before it serves.
-func (c Config) Supported() error { return nil }
+func OSEnv() Env { return Env{os.Getenv, os.Unsetenv} }
 
 // Error says what is wrong with the configuration and where.
 type Error struct {
-	File         string // or the environment variable
-	Line, Column int    // 0 where there is none
+	Source       string // a file, or the name of an environment variable
+	Line, Column int    // from 1; 0 where the source has none
 	Text         string
 }
 
-func (e *Error) Error() string { return e.Text }
+// Error returns "source:line:column: text".
+func (e *Error) Error() string {
+	at := e.Source
+	if e.Line > 0 {
+		at += ":" + strconv.Itoa(e.Line) + ":" + strconv.Itoa(e.Column)
+	}
+	return at + ": " + e.Text
+}
+
+// origin is where a value was set.
+type origin struct {
+	source       string
+	line, column int
+}
+
+func (o origin) fault(text string) error { return &Error{o.source, o.line, o.column, text} }

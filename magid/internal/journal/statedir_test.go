@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rule: W-275
+// rule: W-275, M-039
 func TestStateDirFollowsTheEnvironmentInOrder(t *testing.T) {
 	env := map[string]string{"MAGI_STATE": "/a/b/", "XDG_STATE_HOME": "/xdg", "HOME": "/home/u"}
 	get := func(name string) string { return env[name] }
