@@ -10,9 +10,16 @@ import (
 var errHungUp = errors.New("scripted: the client hung up")
 
 // play writes one reply. Its error is nil only when the reply ended as its
-// framing says.
-func (k *conn) play(f Format, r Reply, keep bool) error {
+// framing says. Nothing is owed once the format's last event is out: a client may
+// go then.
+func (k *conn) play(f Format, r Reply, keep bool) (owed bool, err error) {
 	p := player{conn: k, format: f, reply: r, keep: keep}
+	err = p.all()
+	return !p.done, err
+}
+
+func (p *player) all() error {
+	r := p.reply
 	explicit := r.Framing == Raw
 	for _, s := range r.Steps {
 		explicit = explicit || s.op == opHead
@@ -37,6 +44,7 @@ type player struct {
 	reply   Reply
 	keep    bool
 	started bool // a piece of the body is out
+	done    bool // the format's last event is out
 }
 
 func (p *player) head() error {
@@ -87,7 +95,9 @@ func (p *player) step(s Step) error {
 		}
 		return nil
 	default:
-		return p.write(p.format.write(s))
+		err := p.write(p.format.write(s))
+		p.done = p.done || s.op == opDone && err == nil
+		return err
 	}
 }
 

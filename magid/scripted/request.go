@@ -29,7 +29,8 @@ type Request struct {
 func (r Request) Ended() <-chan struct{} { return r.ended }
 
 // HungUp reports, once Ended is closed, whether the client went away before the
-// reply's end. Before that it is false.
+// reply's end: before its Done step was out, where it has one. Before that it is
+// false.
 func (r Request) HungUp() bool {
 	select {
 	case <-r.ended:

@@ -55,8 +55,8 @@ func (s *Server) serve(c net.Conn) {
 			}
 			peeked <- err
 		}()
-		err = k.play(format, reply, keep)
-		*record.hungUp = err != nil && !errors.Is(err, errEnd)
+		owed, err := k.play(format, reply, keep)
+		*record.hungUp = owed && err == errHungUp
 		close(record.ended)
 		if err != nil || !keep {
 			_ = c.Close()
