@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/magi-jig/magi-jig/magid/scripted"
+)
+
+// start runs the command and returns its base URL, what it writes on standard
+// error, and a function that ends it and returns its exit code.
+func start(t *testing.T, stdin string, args ...string) (url string, stderr *lockedBuffer, end func() int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	code := make(chan int, 1)
+	stderr = &lockedBuffer{}
+	go func() {
+		code <- run(ctx, args, strings.NewReader(stdin), in, stderr)
+		in.Close()
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err, stderr.String())
+	return strings.TrimSpace(line), stderr, func() int {
+		cancel()
+		return <-code
+	}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer // guarded by mu
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func ask(t *testing.T, url string) string {
+	t.Helper()
+	res, err := http.Post(url+"/chat/completions", "application/json", strings.NewReader(`{"stream":true,"messages":[]}`))
+	require.NoError(t, err)
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	return string(body)
+}
+
+func TestItSaysTheSameToEverybodyWithoutAScript(t *testing.T) {
+	url, stderr, end := start(t, "")
+	require.True(t, strings.HasPrefix(url, "http://127.0.0.1:"), url)
+	require.True(t, strings.HasSuffix(url, "/v1"), url)
+	for range 2 {
+		require.Contains(t, ask(t, url), "not a model. ")
+	}
+	require.Zero(t, end())
+	require.Empty(t, stderr.String())
+	_, err := http.Get(url)
+	require.Error(t, err, "it no longer listens")
+}
+
+func TestItServesAScriptAndPrintsRequests(t *testing.T) {
+	script := "loop\nreply\ntext from a file\nfinish stop\ndone\n"
+	file := filepath.Join(t.TempDir(), "a.script")
+	require.NoError(t, os.WriteFile(file, []byte(script), 0o600))
+	for _, arg := range []string{file, "-"} {
+		url, stderr, end := start(t, script, "-requests", arg)
+		require.Contains(t, ask(t, url), "from a file")
+		want := "1 POST /v1/chat/completions 200\n{\"stream\":true,\"messages\":[]}\n"
+		require.Eventually(t, func() bool { return stderr.String() == want }, 10*time.Second, time.Millisecond)
+		require.Zero(t, end())
+	}
+}
+
+func TestItSaysWhatIsWrong(t *testing.T) {
+	bad := filepath.Join(t.TempDir(), "bad.script")
+	require.NoError(t, os.WriteFile(bad, []byte("reply\nsing\n"), 0o600))
+	for _, c := range []struct {
+		args  []string
+		stdin string
+		code  int
+		want  string
+	}{
+		{[]string{bad}, "", 1, `line 2: "sing" is no instruction`},
+		{[]string{"-"}, "", 1, "no reply"},
+		{[]string{"-"}, strings.Repeat("#", scripted.MaxScriptBytes+1), 1, "longer than"},
+		{[]string{bad + "x"}, "", 1, "no such file"},
+		{[]string{bad, bad}, "", 2, "usage: scriptedprovider"},
+		{[]string{"-loud"}, "", 2, "-loud"},
+		{[]string{"-h"}, "", 0, "usage: scriptedprovider"},
+	} {
+		var out, errs bytes.Buffer
+		require.Equal(t, c.code, run(t.Context(), c.args, strings.NewReader(c.stdin), &out, &errs), c.want)
+		require.Contains(t, errs.String(), c.want)
+		require.Empty(t, out.String())
+	}
+}
