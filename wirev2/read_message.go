@@ -39,8 +39,8 @@ func (r *Reader) response(p *Response, pending func([]byte) (*Request, bool)) st
 	limit := MaxHistoryPayloadBytes // the largest there is, where the method is not known
 	var q *Request
 	if raw := r.member("request_id"); raw != nil && string(raw) != nullLiteral {
-		id := raw[1 : len(raw)-1] // of a string without escapes; anything else fails the form
-		if raw[0] != '"' || !validRequestID(id) {
+		id := content(raw)
+		if !validRequestID(id) {
 			return "request_id is malformed"
 		}
 		if pending != nil {

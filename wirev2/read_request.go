@@ -89,36 +89,31 @@ var requestMembers = [...]string{
 	"v", "kind", "request_id", "method", "session_id", "control_token", "operation_id", "payload",
 }
 
-// text returns the string that raw, a valid JSON value, is.
-func text(raw []byte) (string, bool) {
+// content returns the text of the string that raw, a valid JSON value, is; nil when it is none.
+func content(raw []byte) []byte {
 	if raw[0] != '"' {
-		return "", false
+		return nil
 	}
 	raw = raw[1 : len(raw)-1]
 	if bytes.IndexByte(raw, '\\') < 0 {
-		return string(raw), true
+		return raw
 	}
-	return string(appendUnescaped(nil, raw)), true
+	return appendUnescaped(nil, raw)
 }
 
+// text is content as a string.
+func text(raw []byte) (string, bool) { return string(content(raw)), raw[0] == '"' }
+
 // isText reports whether raw is the string want.
-func isText(raw []byte, want string) bool {
-	if len(raw) == len(want)+2 && raw[0] == '"' && string(raw[1:len(raw)-1]) == want {
-		return true
-	}
-	got, ok := text(raw)
-	return ok && got == want
-}
+func isText(raw []byte, want string) bool { return raw[0] == '"' && string(content(raw)) == want }
 
 // methodText returns a method, known or not.
 func methodText(raw []byte) (Method, bool) {
-	if raw[0] == '"' {
-		if i, ok := methodIndex[Method(raw[1:len(raw)-1])]; ok {
-			return methods[i].Method, true // saves the copy
-		}
+	name := content(raw)
+	if i, ok := methodIndex[Method(name)]; ok {
+		return methods[i].Method, true // saves the copy
 	}
-	m, ok := text(raw)
-	return Method(m), ok
+	return Method(name), raw[0] == '"'
 }
 
 // nullOrID returns an ID, empty for null.
