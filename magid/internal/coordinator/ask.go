@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"errors"
 	"time"
 
 	"github.com/magi-jig/magi-jig/wirev2"
@@ -192,12 +193,18 @@ func (k *core) send(a *ask, payload []byte, refusal *wirev2.Error) {
 	k.do(respond{a.conn, r})
 }
 
-// decode reads a payload's shape.
+// decode reads a payload's shape: members, their types, and what makes them
+// malformed whatever the state is.
 func decode(a *ask, dst any) *wirev2.Error {
-	if err := wirev2.DecodePayload(a.request.Payload, dst); err != nil {
-		return invalid(err.Error())
+	err := wirev2.DecodePayload(a.request.Payload, dst)
+	if err == nil {
+		return nil
 	}
-	return nil
+	var refusal *wirev2.Error
+	if errors.As(err, &refusal) {
+		return refusal
+	}
+	return &wirev2.Error{Code: wirev2.CodeInternal, Message: "the payload could not be decoded"}
 }
 
 func invalid(message string) *wirev2.Error {

@@ -61,7 +61,7 @@ func New(o Options) (*Coordinator, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := settings{instance: o.Instance, version: o.Version, newID: wirev2.NewID, newToken: newToken}
+	s := settings{instance: o.Instance, version: o.Version, newID: wirev2.NewID, newToken: wirev2.NewSecret}
 	if o.Provider == nil {
 		s.unconfigured = defaultUnconfigured
 		if o.Unconfigured != "" {

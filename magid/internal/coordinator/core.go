@@ -12,8 +12,6 @@ const (
 	reservedOperations = 512
 	retention          = 600 * time.Second
 	maxPromptBytes     = 24576
-	maxTitleBytes      = 256
-	maxWorkspaceBytes  = 4096
 	maxPayloadBytes    = 32768
 	maxHistoryBytes    = 49152
 	maxTextBytes       = 20000

@@ -1,12 +1,6 @@
 package coordinator
 
-import (
-	"fmt"
-	"path/filepath"
-	"strings"
-
-	"github.com/magi-jig/magi-jig/wirev2"
-)
+import "github.com/magi-jig/magi-jig/wirev2"
 
 // create is session.create. The folder is looked at outside the core, then the
 // session is made durable; the request is decided between the two.
@@ -14,16 +8,6 @@ func (k *core) create(a *ask) (func(), *wirev2.Error) {
 	var q wirev2.SessionCreateRequest
 	if refusal := decode(a, &q); refusal != nil {
 		return nil, refusal
-	}
-	switch {
-	case !filepath.IsAbs(q.Workspace):
-		return nil, invalid("workspace must be an absolute path")
-	case len(q.Workspace) > maxWorkspaceBytes:
-		return nil, invalid(fmt.Sprintf("workspace must have at most %d bytes", maxWorkspaceBytes))
-	case strings.IndexByte(q.Workspace, 0) >= 0:
-		return nil, invalid("workspace must not contain NUL")
-	case q.Title != nil && len(*q.Title) > maxTitleBytes:
-		return nil, invalid(fmt.Sprintf("title must have at most %d bytes", maxTitleBytes))
 	}
 	return func() {
 		k.await(a)

@@ -25,15 +25,9 @@ func (k *core) history(a *ask) (func(), *wirev2.Error) {
 		Ordinary: !a.conn.selected,
 	}
 	if q.After != nil {
-		if *q.After < 0 {
-			return nil, invalid("after must not be negative")
-		}
 		view.After = *q.After
 	}
 	if q.Limit != nil {
-		if *q.Limit < 1 || *q.Limit > maxRecordsRead {
-			return nil, invalid("limit must be from 1 to 200")
-		}
 		view.Limit = int(*q.Limit)
 	}
 	return func() {

@@ -45,8 +45,10 @@ func (k *core) needLease(a *ask) bool {
 		}
 		return true
 	}
+	if !a.waits {
+		k.change(a.session)
+	}
 	k.wait(a)
-	k.change(a.session)
 	return false
 }
 

@@ -24,9 +24,6 @@ func (k *core) list(a *ask) (func(), *wirev2.Error) {
 	}
 	limit := maxListed
 	if q.Limit != nil {
-		if *q.Limit < 1 || *q.Limit > maxListed {
-			return nil, invalid("limit must be from 1 to 100")
-		}
 		limit = int(*q.Limit)
 	}
 	var after place

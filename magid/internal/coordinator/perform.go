@@ -1,8 +1,14 @@
 package coordinator
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
+	"runtime/debug"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/magi-jig/magi-jig/magid/internal/journal"
 	"github.com/magi-jig/magi-jig/wirev2"
 )
 
@@ -25,52 +31,79 @@ func (c *Coordinator) perform(e effect) {
 		if cancel := c.cancels[e.turn]; cancel != nil {
 			cancel(e.cause)
 		}
-	case checkWorkspace:
-		c.spawn(func() {
-			info, err := os.Stat(e.path)
-			isFolder := err == nil && info.IsDir()
-			c.update(func(k *core) { k.workspaceChecked(e, isFolder) })
-		})
-	case createSession:
-		c.spawn(func() {
-			err := c.createSession(e)
-			c.update(func(k *core) { k.sessionCreated(e, err) })
-		})
-	case listSessions:
-		c.spawn(func() {
-			all, err := c.store.List()
-			c.logFailure("the sessions could not be listed", "", err)
-			c.update(func(*core) { e.then(all, err) })
-		})
-	case readHistory:
-		c.spawn(func() {
-			page, err := e.lease.Read(e.view)
-			c.logFailure("a journal could not be read", e.ask.session.id, err)
-			c.update(func(k *core) { k.historyRead(e.ask, page, err) })
-		})
-	case openLease:
-		c.spawn(func() {
-			opened, err := c.store.Open(e.session.id)
-			c.logFailure("a journal could not be opened", e.session.id, err)
-			c.update(func(k *core) { k.leaseOpened(e.session, opened, err) })
-		})
-	case closeLease:
-		c.spawn(func() {
-			c.logFailure("a journal could not be closed", e.session.id, e.lease.Close())
-			c.update(func(k *core) { k.leaseClosed(e.session) })
-		})
+	default:
+		c.spawn(func() { c.touchDisk(e) })
 	}
+}
+
+// touchDisk does an effect that may take its time.
+func (c *Coordinator) touchDisk(e effect) {
+	switch e := e.(type) {
+	case checkWorkspace:
+		info, err := os.Stat(openable(e.path))
+		isFolder := err == nil && info.IsDir()
+		c.update(func(k *core) { k.workspaceChecked(e, isFolder) })
+	case createSession:
+		err := c.guard("a session could not be made", e.id, func() error { return c.createSession(e) })
+		c.update(func(k *core) { k.sessionCreated(e, err) })
+	case listSessions:
+		var all []journal.Summary
+		err := c.guard("the sessions could not be listed", "", func() (err error) {
+			all, err = c.store.List()
+			return err
+		})
+		c.update(func(*core) { e.then(all, err) })
+	case readHistory:
+		var page journal.Page
+		err := c.guard("a journal could not be read", e.ask.session.id, func() (err error) {
+			page, err = e.lease.Read(e.view)
+			return err
+		})
+		c.update(func(k *core) { k.historyRead(e.ask, page, err) })
+	case openLease:
+		var opened lease
+		err := c.guard("a journal could not be opened", e.session.id, func() (err error) {
+			opened, err = c.store.Open(e.session.id)
+			return err
+		})
+		c.update(func(k *core) { k.leaseOpened(e.session, opened, err) })
+	case closeLease:
+		_ = c.guard("a journal could not be closed", e.session.id, e.lease.Close) // in the log, and no more to be done
+		c.update(func(k *core) { k.leaseClosed(e.session) })
+	}
+}
+
+// openable is a workspace as the kernel takes it, which is one byte shorter than
+// the wire allows: a path of that length still works if it can be written shorter.
+func openable(workspace string) string {
+	if len(workspace) < unix.PathMax {
+		return workspace
+	}
+	return filepath.Clean(workspace)
 }
 
 // createSession makes a session and gives its lease back: nobody has claimed it.
 func (c *Coordinator) createSession(e createSession) error {
 	created, err := c.store.Create(&wirev2.SessionRecord{SessionID: e.id, Workspace: e.workspace, Title: e.title})
 	if err != nil {
-		c.logFailure("a session could not be made", e.id, err)
 		return err
 	}
 	c.logFailure("a journal could not be closed", e.id, created.Close())
 	return nil
+}
+
+// guard does what touches a disk. A panic is an error of this request or session
+// alone, and what failed is in the log.
+func (c *Coordinator) guard(what string, session wirev2.ID, do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.log.Error(what, "session", session, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = errPanic
+			return
+		}
+		c.logFailure(what, session, err)
+	}()
+	return do()
 }
 
 func (c *Coordinator) logFailure(what string, session wirev2.ID, err error) {

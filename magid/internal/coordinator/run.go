@@ -10,8 +10,8 @@ import (
 	"github.com/magi-jig/magi-jig/wirev2"
 )
 
-// errPanic stands for what a panic kept from the disk.
-var errPanic = errors.New("the daemon failed while it ran the turn")
+// errPanic stands for what a panic kept from its end.
+var errPanic = errors.New("the daemon failed; its log says how")
 
 // startTurn gives a turn its goroutine. The caller holds mu.
 func (c *Coordinator) startTurn(t *turn) {
@@ -55,7 +55,7 @@ func (c *Coordinator) runTurn(ctx context.Context, t *turn, journal lease) {
 	}
 	out := c.worker.Run(ctx, worker.Job{
 		Turn:       t.id,
-		Workspace:  journal.Workspace(),
+		Workspace:  openable(journal.Workspace()),
 		Prompt:     t.prompt,
 		TextBudget: t.textBudget(),
 		Journal:    journal,

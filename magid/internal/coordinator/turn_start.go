@@ -1,10 +1,6 @@
 package coordinator
 
-import (
-	"strings"
-
-	"github.com/magi-jig/magi-jig/wirev2"
-)
+import "github.com/magi-jig/magi-jig/wirev2"
 
 // turnStart is turn.start: it is answered once the turn is accepted and its user
 // record is durable (wire-v2 4: Turns).
@@ -12,12 +8,6 @@ func (k *core) turnStart(a *ask) (func(), *wirev2.Error) {
 	var q wirev2.TurnStartRequest
 	if refusal := decode(a, &q); refusal != nil {
 		return nil, refusal
-	}
-	switch {
-	case q.Prompt == "":
-		return nil, invalid("prompt must have at least 1 byte")
-	case strings.IndexByte(q.Prompt, 0) >= 0:
-		return nil, invalid("prompt must not contain NUL")
 	}
 	return func() {
 		if a.session.turn != nil {
