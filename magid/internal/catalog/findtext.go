@@ -77,7 +77,7 @@ func (s *search) done() bool { return s.full || s.ctx.Err() != nil }
 
 // folder searches a folder and closes it.
 func (s *search) folder(f *os.File, rel string, depth int) {
-	entries, more, toolErr := readFolder(s.ctx, f)
+	entries, more, toolErr := readFolder(s.ctx, f, maxFolderEntries)
 	_ = f.Close()
 	if toolErr != nil {
 		s.miss("a folder could not be read")
@@ -115,14 +115,13 @@ func (s *search) folder(f *os.File, rel string, depth int) {
 	}
 }
 
-// file searches a file, a window of it at a time, and closes it. The end of a window that may begin a match, or belongs
-// to a line that goes on, is looked at again with the next one.
+// file searches a file, a window of it at a time, and closes it. What the end of a window holds of a line that goes on
+// is looked at with the next one; of a line longer than a window, enough stays on both sides of a match to show it.
 func (s *search) file(f *os.File, rel string) {
 	defer f.Close()
 	s.files++
-	line := int64(1)     // of the window's first byte
-	reported := int64(0) // the last line with a match
-	held := 0            // bytes of the window that came with the one before
+	p := place{line: 1}
+	held := 0 // bytes of the window that came with the one before
 	for first := true; !s.done(); first = false {
 		n, err := io.ReadFull(f, s.buf[held:])
 		atEnd := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
@@ -139,44 +138,52 @@ func (s *search) file(f *os.File, rel string) {
 			s.stop("more than 256 MiB were read: search a part of the workspace")
 			return
 		}
-		// Whole lines, or where one line fills the window all but the beginning of a match.
-		use := len(window)
+		use, keep := len(window), 0
 		if !atEnd {
-			if i := bytes.LastIndexByte(window, '\n'); i >= 0 {
+			if i := bytes.LastIndexByte(window, '\n'); i >= p.from {
 				use = i + 1
 			} else {
-				use -= len(s.text) - 1
+				use -= len(s.text) + maxMatchBytes
+				keep = maxMatchBytes
 			}
 		}
-		line, reported = s.window(window, use, rel, line, reported)
+		s.window(window, use, rel, &p)
 		if atEnd {
 			return
 		}
-		held = copy(s.buf, window[use:])
+		held = copy(s.buf, window[use-keep:])
+		p.from = keep
 	}
 }
 
-// window reports the matches that begin in the first use bytes of w and returns the number of the line after them.
-func (s *search) window(w []byte, use int, rel string, line, reported int64) (int64, int64) {
-	from := 0
+// place is how far a file has been searched.
+type place struct {
+	from     int   // the first byte of the window that has not been searched
+	line     int64 // its line
+	reported int64 // the last line with a match
+}
+
+// window reports the matches of w that begin from p on, before use.
+func (s *search) window(w []byte, use int, rel string, p *place) {
+	from := p.from
 	for from < use && !s.full {
 		i := bytes.Index(w[from:], s.text)
 		if i < 0 || from+i >= use {
 			break
 		}
 		at := from + i
-		line += int64(bytes.Count(w[from:at], []byte{'\n'}))
+		p.line += int64(bytes.Count(w[from:at], []byte{'\n'}))
 		end := len(w)
 		if j := bytes.IndexByte(w[at:], '\n'); j >= 0 {
 			end = at + j
 		}
-		if line != reported {
-			reported = line
-			s.add(rel, line, excerpt(w, at, end, len(s.text)))
+		if p.line != p.reported {
+			p.reported = p.line
+			s.add(rel, p.line, excerpt(w, at, end, len(s.text)))
 		}
 		from = min(end, use)
 	}
-	return line + int64(bytes.Count(w[from:use], []byte{'\n'})), reported
+	p.line += int64(bytes.Count(w[from:use], []byte{'\n'}))
 }
 
 // excerpt is the line around the match at at, which ends before end.

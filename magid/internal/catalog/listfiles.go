@@ -34,7 +34,7 @@ func listFiles(ctx context.Context, w *workspace, a arguments) (jsontext.Value, 
 	if !info.IsDir() {
 		return nil, failed("it is a file: use " + ToolReadFile)
 	}
-	entries, truncated, toolErr := readFolder(ctx, f)
+	entries, truncated, toolErr := readFolder(ctx, f, maxFolderEntries)
 	if toolErr != nil {
 		return nil, toolErr
 	}
@@ -86,13 +86,13 @@ func appendFile(b []byte, e fs.DirEntry) []byte {
 	return append(b, '}')
 }
 
-// readFolder reads at most maxFolderEntries entries, sorted by name; more says that there are others.
-func readFolder(ctx context.Context, f *os.File) (entries []fs.DirEntry, more bool, toolErr *ToolError) {
-	for len(entries) <= maxFolderEntries {
+// readFolder reads at most limit entries, sorted by name; more says that there are others.
+func readFolder(ctx context.Context, f *os.File, limit int) (entries []fs.DirEntry, more bool, toolErr *ToolError) {
+	for len(entries) <= limit {
 		if toolErr := stopped(ctx); toolErr != nil {
 			return nil, false, toolErr
 		}
-		batch, err := f.ReadDir(min(1024, maxFolderEntries+1-len(entries)))
+		batch, err := f.ReadDir(min(1024, limit+1-len(entries)))
 		entries = append(entries, batch...)
 		if errors.Is(err, io.EOF) {
 			break
@@ -104,8 +104,8 @@ func readFolder(ctx context.Context, f *os.File) (entries []fs.DirEntry, more bo
 			break
 		}
 	}
-	if len(entries) > maxFolderEntries {
-		entries, more = entries[:maxFolderEntries], true
+	if len(entries) > limit {
+		entries, more = entries[:limit], true
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
 	return entries, more, nil
