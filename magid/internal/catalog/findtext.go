@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -17,19 +18,29 @@ import (
 	"github.com/magi-jig/magi-jig/wirev2"
 )
 
-// Limits of one search.
 const (
-	maxSearchEntries = 50000     // files and folders looked at
-	maxSearchBytes   = 256 << 20 // bytes read
-	maxSearchDepth   = 64        // folders inside one another
-	maxMatchBytes    = 240       // of a line that are shown
-	searchWindow     = 128 << 10 // bytes of a file in memory
+	maxMatchBytes = 240       // of a line that are shown
+	searchWindow  = 128 << 10 // bytes of a file in memory
 )
+
+// searchLimits bound one search.
+type searchLimits struct {
+	folder  int   // entries read of one folder
+	entries int   // files and folders looked at
+	depth   int   // folders inside one another
+	bytes   int64 // bytes read
+}
+
+var defaultSearch = searchLimits{folder: maxFolderEntries, entries: 50000, depth: 64, bytes: 256 << 20}
 
 // findText returns {matches:[{path,line,text}…],files,truncated,note?}: the lines that hold the text, in the order of
 // paths. A long line is shown around its first match. truncated is true where the search did not see everything, and
 // note says why.
 func findText(ctx context.Context, w *workspace, a arguments) (jsontext.Value, *ToolError) {
+	return searchFor(ctx, w, a, defaultSearch)
+}
+
+func searchFor(ctx context.Context, w *workspace, a arguments, limits searchLimits) (jsontext.Value, *ToolError) {
 	rel, toolErr := clean(a.path)
 	if toolErr != nil {
 		return nil, toolErr
@@ -38,7 +49,7 @@ func findText(ctx context.Context, w *workspace, a arguments) (jsontext.Value, *
 	if toolErr != nil {
 		return nil, toolErr
 	}
-	s := &search{ctx: ctx, w: w, text: []byte(a.text), buf: make([]byte, searchWindow)}
+	s := &search{ctx: ctx, w: w, limits: limits, text: []byte(a.text), buf: make([]byte, searchWindow)}
 	if info.IsDir() {
 		s.folder(f, rel, 0)
 	} else {
@@ -53,6 +64,7 @@ func findText(ctx context.Context, w *workspace, a arguments) (jsontext.Value, *
 type search struct {
 	ctx     context.Context
 	w       *workspace
+	limits  searchLimits
 	text    []byte
 	buf     []byte
 	out     []byte // the matches as encoded
@@ -77,29 +89,29 @@ func (s *search) done() bool { return s.full || s.ctx.Err() != nil }
 
 // folder searches a folder and closes it.
 func (s *search) folder(f *os.File, rel string, depth int) {
-	entries, more, toolErr := readFolder(s.ctx, f, maxFolderEntries)
+	entries, more, toolErr := readFolder(s.ctx, f, s.limits.folder)
 	_ = f.Close()
 	if toolErr != nil {
 		s.miss("a folder could not be read")
 		return
 	}
 	if more {
-		s.miss("a folder has more than 10000 entries")
+		s.miss(fmt.Sprintf("a folder has more than %d entries", s.limits.folder))
 	}
 	for _, e := range entries {
 		if s.done() {
 			return
 		}
-		if s.entries++; s.entries > maxSearchEntries {
-			s.stop("more than 50000 files and folders: search a part of the workspace")
+		if s.entries++; s.entries > s.limits.entries {
+			s.stop(fmt.Sprintf("more than %d files and folders: search a part of the workspace", s.limits.entries))
 			return
 		}
 		name := path.Join(rel, e.Name())
 		if e.Type()&fs.ModeType&^fs.ModeDir != 0 || s.w.withheld(name) {
 			continue
 		}
-		if e.IsDir() && depth == maxSearchDepth {
-			s.miss("folders more than 64 deep were left out")
+		if e.IsDir() && depth == s.limits.depth {
+			s.miss(fmt.Sprintf("folders more than %d deep were left out", s.limits.depth))
 			continue
 		}
 		entry, info, toolErr := s.w.open(name)
@@ -134,8 +146,8 @@ func (s *search) file(f *os.File, rel string) {
 			s.files--
 			return // binary
 		}
-		if s.bytes += int64(n); s.bytes > maxSearchBytes {
-			s.stop("more than 256 MiB were read: search a part of the workspace")
+		if s.bytes += int64(n); s.bytes > s.limits.bytes {
+			s.stop(fmt.Sprintf("more than %d bytes were read: search a part of the workspace", s.limits.bytes))
 			return
 		}
 		use, keep := len(window), 0

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
 	"github.com/magi-jig/magi-jig/wirev2"
@@ -238,11 +239,32 @@ func TestFindTextFitsAndIsMarkedWhenCut(t *testing.T) {
 	require.Len(t, ok[findReply](t, dir, ToolFindText, args{"text": text}).Matches, 1)
 }
 
-func TestFindTextInADeepTreeEnds(t *testing.T) {
-	deep := strings.Repeat("d/", maxSearchDepth)
-	dir := tree(t, map[string]string{deep + "f": "needle", deep + "d/f": "needle"})
-	r := ok[findReply](t, dir, ToolFindText, args{"text": "needle"})
-	require.Len(t, r.Matches, 1)
-	require.True(t, r.Truncated)
-	require.Contains(t, r.Note, "64 deep")
+func TestASearchEndsAtItsBounds(t *testing.T) {
+	dir := tree(t, map[string]string{"a": "needle\n", "b/c/f": "needle\n", "b/g": "needle\n", "z": "needle\n"})
+	for _, test := range []struct {
+		name   string
+		limits searchLimits
+		found  int
+		note   string
+	}{
+		{"all", searchLimits{4, 6, 2, 28}, 4, ""},
+		{"more than all", searchLimits{5, 7, 3, 29}, 4, ""},
+		{"a folder", searchLimits{3, 6, 2, 28}, 4, ""},
+		{"a folder less", searchLimits{2, 6, 2, 28}, 3, "a folder has more than 2 entries"},
+		{"entries", searchLimits{4, 5, 2, 28}, 3, "more than 5 files and folders"},
+		{"depth", searchLimits{4, 6, 1, 28}, 3, "more than 1 deep"},
+		{"bytes", searchLimits{4, 6, 2, 27}, 3, "more than 27 bytes"},
+	} {
+		w, toolErr := New(Config{}).openWorkspace(dir)
+		require.Nil(t, toolErr)
+		raw, toolErr := searchFor(t.Context(), w, arguments{text: "needle"}, test.limits)
+		require.Nil(t, toolErr)
+		w.close()
+		var r findReply
+		require.NoError(t, json.Unmarshal(raw, &r))
+		require.Len(t, r.Matches, test.found, test.name)
+		require.Equal(t, test.note != "", r.Truncated, test.name)
+		require.Contains(t, r.Note, test.note)
+	}
+	require.Equal(t, searchLimits{10000, 50000, 64, 256 << 20}, defaultSearch, "as documented")
 }

@@ -61,8 +61,23 @@ func (s *Store) List() ([]Summary, error) {
 	return list, nil
 }
 
+// Count returns how many sessions there are, damaged ones included, from the names of their folders alone.
+func (s *Store) Count() (int, error) {
+	names, err := s.names()
+	n := 0
+	for _, name := range names {
+		if wirev2.ID(name).Valid() {
+			n++
+		}
+	}
+	return n, err
+}
+
 // Summary returns what List says of one session, or ErrUnknown.
 func (s *Store) Summary(id wirev2.ID) (Summary, error) {
+	if sum, ok := s.unchanged(id); ok {
+		return sum, nil
+	}
 	f, err := s.openJournal(id, os.O_RDONLY)
 	var damage *DamageError
 	if errors.As(err, &damage) {
@@ -76,18 +91,25 @@ func (s *Store) Summary(id wirev2.ID) (Summary, error) {
 	if err != nil {
 		return Summary{}, fmt.Errorf("look at the journal: %w", cause(err))
 	}
-	s.mu.Lock()
-	k, ok := s.known[id]
-	s.mu.Unlock()
-	if ok && k.size == info.Size() && k.modified.Equal(info.ModTime()) {
-		return k.summary, nil
-	}
 	sum, err := summarize(id, f, info)
 	if err != nil {
 		return Summary{}, err
 	}
 	s.remember(id, info, sum)
 	return sum, nil
+}
+
+// unchanged returns what is remembered of a journal that has neither grown nor been touched since.
+func (s *Store) unchanged(id wirev2.ID) (Summary, bool) {
+	s.mu.Lock()
+	k, ok := s.known[id]
+	s.mu.Unlock()
+	if !ok {
+		return Summary{}, false
+	}
+	info, err := s.root.Lstat(journalPath(id))
+	same := err == nil && info.Mode().IsRegular() && k.size == info.Size() && k.modified.Equal(info.ModTime())
+	return k.summary, same
 }
 
 func (s *Store) remember(id wirev2.ID, info os.FileInfo, sum Summary) {

@@ -189,4 +189,7 @@ func TestManySessionsCanBeMadeAtOnce(t *testing.T) {
 	list, err := store.List()
 	require.NoError(t, err)
 	require.Len(t, list, 16)
+	n, err := store.Count()
+	require.NoError(t, err)
+	require.Equal(t, 16, n)
 }
