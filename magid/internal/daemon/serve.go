@@ -21,9 +21,6 @@ import (
 // stopTimeout bounds what a stop waits for: turns to end, connections to be flushed.
 const stopTimeout = 5 * time.Second
 
-// defaultIdle is the idle time where the configuration names none (magid: Command line).
-const defaultIdle = 30 * time.Minute
-
 // Options say how to serve.
 type Options struct {
 	Version string       // required
@@ -32,6 +29,8 @@ type Options struct {
 	Idle bool
 	// Profile offers application_resources_v1.
 	Profile bool
+	// Hook is for tests of what a crash leaves behind: it is called before each durable step of a journal.
+	Hook journal.Hook
 	// Ready is optional; it is called once, when clients are served.
 	Ready func(socket string)
 }
@@ -52,19 +51,12 @@ func Serve(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	store, err := journal.Open(stateDir)
+	store, err := journal.OpenHooked(stateDir, o.Hook)
 	if err != nil {
 		return err
 	}
 	d := &daemon{opts: o, cfg: cfg, store: store}
 	return errors.Join(d.serve(ctx, stateDir), store.Close())
-}
-
-func idleTime(cfg config.Config) time.Duration {
-	if cfg.Daemon.IdleTimeout > 0 {
-		return cfg.Daemon.IdleTimeout
-	}
-	return defaultIdle
 }
 
 func listen(cfg config.Config) (*socket.Listener, bool, error) {
@@ -109,7 +101,7 @@ func (d *daemon) serve(ctx context.Context, stateDir string) error {
 	}
 	d.listener = listener
 	if d.opts.Idle || activated {
-		d.idle = idleTime(d.cfg)
+		d.idle = d.cfg.Daemon.IdleTimeout
 	}
 	err = d.compose(tools, model, why)
 	if err == nil {

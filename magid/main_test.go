@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/magi-jig/magi-jig/magid/internal/daemon"
+	"github.com/magi-jig/magi-jig/magid/internal/journal"
+)
+
+var long = flag.Bool("long", os.Getenv("CHECK_LONG") != "", "run the whole suite")
+
+// magid is the program under test, built once.
+var magid string
+
+func TestMain(m *testing.M) {
+	if step := os.Getenv("MAGID_TEST_DIE_AT"); step != "" {
+		os.Exit(mortalDaemon(step))
+	}
+	os.Exit(buildAndRun(m))
+}
+
+func buildAndRun(m *testing.M) int {
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "magid-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	// Another user runs it in some tests.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	magid = filepath.Join(dir, "magid")
+	build := exec.Command("go", "build", "-o", magid, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// mortalDaemon is a daemon that dies by SIGKILL at the given durable step, counted from 1, or, with "torn:N",
+// at the first one after its Nth write was cut short. Step 0 never comes.
+func mortalDaemon(at string) int {
+	torn := false
+	if rest, ok := cutPrefix(at, "torn:"); ok {
+		torn, at = true, rest
+	}
+	fatal, err := strconv.Atoi(at)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	steps, writes, dying := 0, 0, false
+	hook := func(step journal.Step) error {
+		steps++
+		switch {
+		case dying, !torn && steps == fatal:
+			_ = unix.Kill(os.Getpid(), unix.SIGKILL)
+			select {} // nothing more happens
+		case torn && step == journal.StepWrite:
+			if writes++; writes == fatal {
+				dying = true
+				return journal.ShortWrite(17)
+			}
+		}
+		return nil
+	}
+	err = daemon.Serve(context.Background(), daemon.Options{
+		Version: "0.0.0-test", Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Hook: hook,
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func cutPrefix(s, prefix string) (string, bool) {
+	if len(s) < len(prefix) || s[:len(prefix)] != prefix {
+		return s, false
+	}
+	return s[len(prefix):], true
+}
