@@ -30,7 +30,8 @@ type core struct {
 	effects  []effect
 	changed  []*session // to be settled when the verb ends
 	timers   deadlines
-	stopping bool // the daemon is being shut down
+	stopping bool        // the daemon is being shut down
+	verify   func(*core) // looks at the state after each verb; nil but in tests
 
 	conns      map[*Conn]struct{}
 	sessions   map[wirev2.ID]*session
@@ -92,6 +93,9 @@ func (k *core) take() []effect {
 		s.changed = false
 		k.wake(s)
 		k.settleLease(s)
+	}
+	if k.verify != nil {
+		k.verify(k)
 	}
 	out := k.effects
 	k.effects = nil

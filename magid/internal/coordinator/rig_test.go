@@ -70,6 +70,7 @@ func (r *rig) start(p provider.Provider) {
 		Limits: worker.Limits{},
 	})
 	require.NoError(r.t, err)
+	c.core.verify = verify
 	r.c = c
 }
 

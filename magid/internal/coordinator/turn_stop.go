@@ -28,12 +28,17 @@ func (k *core) turnStop(a *ask) (func(), *wirev2.Error) {
 			return
 		case running:
 			status = wirev2.StopStopping
-			if !t.stop {
-				t.stop = true
-				k.do(cancelTurn{t, errStopped})
-			}
+			k.stopTurn(t)
 		case closing, ended, dropped:
 		}
 		k.answer(a, wirev2.TurnStopReply{TurnID: t.id, Status: status}, nil)
 	}, nil
+}
+
+// stopTurn promises that a running turn ends as cancelled.
+func (k *core) stopTurn(t *turn) {
+	if !t.stop {
+		t.stop = true
+		k.do(cancelTurn{t, errStopped})
+	}
 }
