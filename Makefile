@@ -7,4 +7,4 @@ check:   ; @tools/setup test && go run ./tools/cmd/check
 bench:   ; @tools/setup test && go run ./tools/cmd/check -bench
 release: ; @tools/setup test && go run ./tools/cmd/release
 fmt:     ; @go run ./tools/cmd/check -run gofmt,fix -write
-lint:    ; @go tool -modfile=tools/ext/go.mod golangci-lint run $$(go list -m -f '{{.Dir}}/...')
+lint:    ; @GOWORK=off go build -C tools/ext -o $(CURDIR)/.ci/cache/ tool && .ci/cache/golangci-lint run $$(go list -m -f "{{.Dir}}/...")

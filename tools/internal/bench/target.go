@@ -4,8 +4,7 @@
 //
 //	// target: <= 1.5x BenchmarkRoundTrip_LimitRaw
 //	// target: >= 0.7x BenchmarkDecode_LimitValid
-//	// target: <= 4 allocs
-//	// target: <= 24 KiB
+//	// target: <= 4 allocs, <= 24 KiB
 //
 // "<= 1.5x" compares the time of an operation, ">= 0.7x" its speed (bytes a
 // second where both report them); the named benchmark stands in the same
@@ -63,7 +62,7 @@ type Target struct {
 var (
 	targetComment = regexp.MustCompile(`^//\s*target:\s*(.*?)\s*$`)
 	ratioForm     = regexp.MustCompile(`^(<=|>=) ([0-9]+(?:\.[0-9]+)?)x (Benchmark\w+)$`)
-	amountForm    = regexp.MustCompile(`^<= ([0-9]+(?:\.[0-9]+)?) (allocs|B|KiB|MiB)$`)
+	amountForm    = regexp.MustCompile(`^<= ([0-9]+(?:\.[0-9]+)?) (allocs|B|KiB|MiB)(?:/op)?$`)
 )
 
 // Targets reads the targets of a package's test files, given as name to text.
@@ -91,12 +90,14 @@ func Targets(files map[string][]byte) (targets []Target, benchmarks map[string]b
 				if m == nil {
 					continue
 				}
-				t := Target{File: name, Line: fset.Position(comment.Pos()).Line, Benchmark: doc[group], Text: m[1]}
-				if err := t.parse(); err != nil {
-					problems = append(problems, fmt.Sprintf("%s:%d: %v", name, t.Line, err))
-					continue
+				for text := range strings.SplitSeq(m[1], ", ") {
+					t := Target{File: name, Line: fset.Position(comment.Pos()).Line, Benchmark: doc[group], Text: text}
+					if err := t.parse(); err != nil {
+						problems = append(problems, fmt.Sprintf("%s:%d: %v", name, t.Line, err))
+						continue
+					}
+					targets = append(targets, t)
 				}
-				targets = append(targets, t)
 			}
 		}
 	}

@@ -24,12 +24,16 @@ func darwin(ctx context.Context, e *Env) (string, error) {
 }
 
 func fix(ctx context.Context, e *Env) (string, error) {
-	args := []string{"fix", "-diff"}
 	if e.Write {
-		args = []string{"fix"}
+		// Fixes that touch the same lines are made one run after another.
+		for range 3 {
+			if _, err := workspace.Go(ctx, e.Work.Root, nil, append([]string{"fix"}, e.Work.Patterns()...)...); err != nil {
+				return "", err
+			}
+		}
 	}
-	out, err := workspace.Go(ctx, e.Work.Root, nil, append(args, e.Work.Patterns()...)...)
-	if err == nil && strings.TrimSpace(out) != "" && !e.Write {
+	out, err := workspace.Go(ctx, e.Work.Root, nil, append([]string{"fix", "-diff"}, e.Work.Patterns()...)...)
+	if err == nil && strings.TrimSpace(out) != "" {
 		err = Problems{"go fix proposes:", strings.TrimSpace(out)}
 	}
 	return "", err

@@ -14,6 +14,7 @@ const (
 	gjsonModule = "github.com/tidwall/gjson"
 	boltModule  = "go.etcd.io/bbolt"
 	cobraModule = "github.com/spf13/cobra"
+	textModule  = "golang.org/x/text"
 	compressors = "github.com/klauspost/compress"
 )
 
@@ -35,7 +36,7 @@ var table = map[string]row{
 	},
 	"jig": {
 		modules: []string{"acpframing", "acpprofile", "nativeinspect", "sessionstore"},
-		deps: []string{jsonModule, uuidModule, sysModule, cobraModule, boltModule, gjsonModule, compressors,
+		deps: []string{jsonModule, uuidModule, sysModule, cobraModule, boltModule, gjsonModule, textModule, compressors,
 			"github.com/evanw/esbuild", "modernc.org/quickjs", "modernc.org/libquickjs",
 			"github.com/charmbracelet/lipgloss", "github.com/charmbracelet/bubbletea"},
 	},

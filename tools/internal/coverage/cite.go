@@ -51,7 +51,7 @@ var (
 	complaintForm    = regexp.MustCompile(`^ (\S+) (\S.*?) - (\S.*)$`)
 	scriptRule       = regexp.MustCompile(`^#\s*rule:(.*)$`)
 	testFunc         = regexp.MustCompile(`^(?:Test|Fuzz|Example|Benchmark)(?:[^a-z].*)?$`)
-	complaintFunc    = regexp.MustCompile(`^TestComplaint`)
+	complaintFunc    = regexp.MustCompile(`^TestComplaint(?:B?[0-9])`)
 	fileMarker       = regexp.MustCompile(`^-- .+ --$`)
 )
 
