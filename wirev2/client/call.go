@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/magi-jig/magi-jig/wirev2"
 )
@@ -64,11 +65,33 @@ type call struct {
 	answered   chan struct{} // holds one token once the answer is there
 }
 
-var calls = sync.Pool{New: func() any { return &call{answered: make(chan struct{}, 1)} }}
+// take returns a call with a request ID of its own. Calls are kept for the next: their buffers, channels and nothing else.
+func (c *Client) take() *call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.requests++
+	w := &call{}
+	if n := len(c.free); n > 0 {
+		w = c.free[n-1]
+		c.free = c.free[:n-1]
+	} else {
+		w.answered = make(chan struct{}, 1)
+	}
+	w.request.RequestID = strconv.FormatUint(c.requests, 10)
+	return w
+}
 
-func (w *call) recycle() {
+func (c *Client) giveBack(w *call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.giveBackLocked(w)
+}
+
+func (c *Client) giveBackLocked(w *call) {
 	*w = call{record: w.record[:0], answered: w.answered}
-	calls.Put(w)
+	if len(c.free) < c.options.MaxInFlight {
+		c.free = append(c.free, w)
+	}
 }
 
 // Call sends one request and waits for its answer. payload is a payload type of wirev2 (a struct or a pointer to one) or
@@ -84,28 +107,24 @@ func (c *Client) Call(ctx context.Context, q *Call, payload, reply any) error {
 	if err := ctx.Err(); err != nil {
 		return &UnansweredError{q.Method, q.OperationID, false, err}
 	}
-	w := calls.Get().(*call)
-	w.reply = reply
-	w.request = wirev2.Request{
-		Method: q.Method, SessionID: q.SessionID, ControlToken: q.ControlToken, OperationID: q.OperationID,
-		DeadlineMS: int64((q.Deadline + time.Millisecond - 1) / time.Millisecond),
-	}
-	if err := c.encode(w, payload); err != nil {
-		w.recycle()
+	w := c.take()
+	if err := w.encode(q, payload); err != nil {
+		c.giveBack(w)
 		return err
 	}
+	w.reply = reply
 	select {
 	case c.slots <- struct{}{}:
 	case <-ctx.Done():
-		w.recycle()
+		c.giveBack(w)
 		return &UnansweredError{q.Method, q.OperationID, false, ctx.Err()}
 	case <-c.done:
-		w.recycle()
+		c.giveBack(w)
 		return &UnansweredError{q.Method, q.OperationID, false, c.Err()}
 	}
 	if err := c.enqueue(w); err != nil {
 		<-c.slots
-		w.recycle()
+		c.giveBack(w)
 		return &UnansweredError{q.Method, q.OperationID, false, err}
 	}
 	select {
@@ -118,25 +137,21 @@ func (c *Client) Call(ctx context.Context, q *Call, payload, reply any) error {
 	}
 	err := w.err
 	q.GrantGeneration = w.generation
-	w.recycle()
+	c.giveBack(w)
 	return err
 }
 
-func (c *Client) encode(w *call, payload any) (err error) {
-	c.mu.Lock()
-	c.requests++
-	n := c.requests
-	c.mu.Unlock()
-	w.request.RequestID = strconv.FormatUint(n, 10)
-	switch p := payload.(type) {
-	case nil:
-	case rawValue:
-		w.request.Payload = p
-	default:
-		w.request.Body = payload
+func (w *call) encode(q *Call, payload any) (err error) {
+	r := &w.request
+	r.Method, r.SessionID, r.ControlToken, r.OperationID = q.Method, q.SessionID, q.ControlToken, q.OperationID
+	r.DeadlineMS = int64((q.Deadline + time.Millisecond - 1) / time.Millisecond)
+	if raw, ok := payload.(jsontext.Value); ok {
+		r.Payload = raw
+	} else {
+		r.Body = payload
 	}
-	w.record, err = wirev2.AppendRequest(w.record[:0], &w.request)
-	w.request.Payload, w.request.Body = nil, nil
+	w.record, err = wirev2.AppendRequest(w.record[:0], r)
+	r.Payload, r.Body = nil, nil
 	return err
 }
 
@@ -160,15 +175,15 @@ func (c *Client) abandon(w *call) (sent, gone bool) {
 		}
 	}
 	<-c.slots
-	w.recycle()
+	c.giveBackLocked(w)
 	return false, true
 }
 
-// settle answers w, which is no longer pending, with the end of the connection.
+// settle answers w, which is no longer pending, with the end of the connection. The caller holds mu.
 func (c *Client) settle(w *call, reason error) {
 	<-c.slots
 	if w.abandoned {
-		w.recycle()
+		c.giveBackLocked(w)
 		return
 	}
 	w.err = &UnansweredError{w.request.Method, w.request.OperationID, w.sent, reason}

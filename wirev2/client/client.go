@@ -81,6 +81,7 @@ type Client struct {
 	pending    map[string]*call // guarded by mu; by request ID
 	queue      []*call          // guarded by mu; pending calls that are not written
 	writing    bool             // guarded by mu; somebody writes: owns batch and rest, and may send to wake
+	free       []*call          // guarded by mu; for reuse
 	subs       []*Subscription  // guarded by mu
 	dropped    int64            // guarded by mu
 	err        error            // guarded by mu; why the connection ended

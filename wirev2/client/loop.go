@@ -10,8 +10,6 @@ import (
 	"github.com/magi-jig/magi-jig/wirev2"
 )
 
-type rawValue = jsontext.Value
-
 // grant is how far the events of a session's grant have come.
 type grant struct{ generation, sequence int64 }
 
@@ -81,7 +79,7 @@ func (c *Client) answer(p *wirev2.Response) {
 	c.mu.Unlock()
 	<-c.slots
 	if abandoned {
-		w.recycle()
+		c.giveBack(w)
 		return
 	}
 	w.generation = p.GrantGeneration
@@ -100,7 +98,7 @@ func decodeReply(p *wirev2.Response, reply any) error {
 	if p.Error != nil {
 		return p.Error
 	}
-	if raw, ok := reply.(*rawValue); ok {
+	if raw, ok := reply.(*jsontext.Value); ok {
 		*raw = bytes.Clone(p.Payload)
 		return nil
 	}
