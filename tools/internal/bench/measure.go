@@ -125,7 +125,8 @@ func Measure(ctx context.Context, binary, folder string, targets []Target, round
 func Judge(t Target, rounds []map[string]Sample) ([]Outcome, error) {
 	got := map[string][]float64{}
 	for _, round := range rounds {
-		for name, s := range round {
+		for _, name := range sortedKeys(round) {
+			s := round[name]
 			if name != t.Benchmark && !strings.HasPrefix(name, t.Benchmark+"/") {
 				continue
 			}
