@@ -25,7 +25,7 @@ type Contract struct {
 // which rule, by position; it quotes nothing of the source. The caller bounds
 // the size.
 func ParseContract(source []byte) (*Contract, error) {
-	p := contractParser{d: jsontext.NewDecoder(bytes.NewReader(source))}
+	p := contractParser{d: jsontext.NewDecoder(bytes.NewBuffer(source))}
 	c, err := p.contract()
 	if err == nil {
 		err = p.end()
@@ -38,6 +38,29 @@ func ParseContract(source []byte) (*Contract, error) {
 
 type contractParser struct {
 	d *jsontext.Decoder
+}
+
+// spot is a place in a source, worded only when something is wrong there.
+type spot struct {
+	schema   string // a member of the source
+	property int    // counted from 1; 0 for the schema itself
+	member   string // optional
+}
+
+func (s spot) String() string {
+	text := s.schema
+	if s.property > 0 {
+		text = fmt.Sprintf("%s property %d", text, s.property)
+	}
+	if s.member != "" {
+		text += " " + s.member
+	}
+	return text
+}
+
+func (s spot) in(member string) spot {
+	s.member = member
+	return s
 }
 
 // syntax words a decoder's error without its text, which quotes the source.
@@ -58,9 +81,9 @@ func (p *contractParser) end() error {
 // object reads an object and calls member with each name, the decoder standing
 // before the value. names are the members allowed; required those that must
 // come.
-func (p *contractParser) object(where string, member func(name string) error) error {
+func (p *contractParser) object(at spot, member func(name string) error) error {
 	if p.d.PeekKind() != '{' {
-		return p.wrongKind(where, "an object")
+		return p.wrongKind(at, "an object")
 	}
 	if _, err := p.d.ReadToken(); err != nil {
 		return p.syntax(err)
@@ -80,25 +103,25 @@ func (p *contractParser) object(where string, member func(name string) error) er
 }
 
 // wrongKind tells a value of another kind from one that is no JSON.
-func (p *contractParser) wrongKind(where, want string) error {
+func (p *contractParser) wrongKind(at spot, want string) error {
 	if k := p.d.PeekKind(); k == jsontext.KindInvalid {
 		_, err := p.d.ReadToken()
 		return p.syntax(err)
 	}
-	return invalid("tool source: %s must be %s", where, want)
+	return invalid("tool source: %s must be %s", at, want)
 }
 
 func (p *contractParser) contract() (*Contract, error) {
 	c := &Contract{Timeout: DefaultTimeout}
-	err := p.object("the source", func(name string) (err error) {
+	err := p.object(spot{schema: "the source"}, func(name string) (err error) {
 		switch name {
 		case "input_schema":
-			c.Input, err = p.schema(name)
+			c.Input, err = p.schema(spot{schema: name})
 		case "output_schema":
-			c.Output, err = p.schema(name)
+			c.Output, err = p.schema(spot{schema: name})
 		case "timeout_ms":
 			var ms int64
-			ms, err = p.integer("timeout_ms", MinTimeout.Milliseconds(), MaxTimeout.Milliseconds())
+			ms, err = p.integer(spot{schema: name}, MinTimeout.Milliseconds(), MaxTimeout.Milliseconds())
 			c.Timeout = time.Duration(ms) * time.Millisecond
 		default:
 			err = invalid("tool source: has a member other than input_schema, output_schema, timeout_ms")
@@ -116,7 +139,7 @@ func (p *contractParser) contract() (*Contract, error) {
 	return c, nil
 }
 
-func (p *contractParser) schema(where string) (*Schema, error) {
+func (p *contractParser) schema(at spot) (*Schema, error) {
 	var (
 		properties         []Property
 		required           []string
@@ -124,27 +147,27 @@ func (p *contractParser) schema(where string) (*Schema, error) {
 		hasProperties      bool
 		hasRequired        bool
 	)
-	err := p.object(where, func(name string) (err error) {
+	err := p.object(at, func(name string) (err error) {
 		switch name {
 		case "type":
 			hasType = true
-			err = p.literal(where+" type", "object")
+			err = p.literal(at.in("type"), "object")
 		case "additionalProperties":
 			hasClosed = true
 			if p.d.PeekKind() != 'f' {
-				return p.wrongKind(where+" additionalProperties", "false")
+				return p.wrongKind(at.in("additionalProperties"), "false")
 			}
 			if _, err = p.d.ReadToken(); err != nil {
 				err = p.syntax(err)
 			}
 		case "properties":
 			hasProperties = true
-			properties, err = p.properties(where)
+			properties, err = p.properties(at)
 		case "required":
 			hasRequired = true
-			required, err = p.required(where)
+			required, err = p.required(at)
 		default:
-			err = invalid("tool source: %s has a member other than type, additionalProperties, properties, required", where)
+			err = invalid("tool source: %s has a member other than type, additionalProperties, properties, required", at)
 		}
 		return err
 	})
@@ -156,30 +179,30 @@ func (p *contractParser) schema(where string) (*Schema, error) {
 		name string
 	}{{hasType, "type"}, {hasClosed, "additionalProperties"}, {hasProperties, "properties"}, {hasRequired, "required"}} {
 		if !m.has {
-			return nil, invalid("tool source: %s has no %s", where, m.name)
+			return nil, invalid("tool source: %s has no %s", at, m.name)
 		}
 	}
 	s := newSchema(properties, required)
 	seen := make(map[string]bool, len(required))
 	for i, name := range required {
 		if _, ok := s.index[name]; !ok || seen[name] {
-			return nil, invalid("tool source: %s required entry %d is repeated or names no property", where, i+1)
+			return nil, invalid("tool source: %s required entry %d is repeated or names no property", at, i+1)
 		}
 		seen[name] = true
 	}
 	if len(required) != len(properties) {
-		return nil, invalid("tool source: %s required must name every property", where)
+		return nil, invalid("tool source: %s required must name every property", at)
 	}
 	return s, nil
 }
 
-func (p *contractParser) properties(where string) ([]Property, error) {
+func (p *contractParser) properties(at spot) ([]Property, error) {
 	properties := []Property{}
-	err := p.object(where+" properties", func(name string) error {
+	err := p.object(at.in("properties"), func(name string) error {
 		if len(properties) == MaxSchemaProperties {
-			return invalid("tool source: %s has more than %d properties", where, MaxSchemaProperties)
+			return invalid("tool source: %s has more than %d properties", at, MaxSchemaProperties)
 		}
-		at := fmt.Sprintf("%s property %d", where, len(properties)+1)
+		at := spot{schema: at.schema, property: len(properties) + 1}
 		if !propertyName(name) {
 			return invalid("tool source: %s: a name has 1 to %d of [A-Za-z0-9_] and does not start with a digit", at, MaxNameBytes)
 		}
@@ -206,7 +229,7 @@ func propertyName(name string) bool {
 
 // property reads one property's schema. Members may come in any order, so the
 // keywords are judged when all are known.
-func (p *contractParser) property(at string) (Property, error) {
+func (p *contractParser) property(at spot) (Property, error) {
 	var q Property
 	var length, minimum, maximum bool
 	err := p.object(at, func(name string) (err error) {
@@ -216,14 +239,14 @@ func (p *contractParser) property(at string) (Property, error) {
 		case "maxLength":
 			length = true
 			var n int64
-			n, err = p.integer(at+" maxLength", 1, MaxStringLength)
+			n, err = p.integer(at.in("maxLength"), 1, MaxStringLength)
 			q.MaxLength = int(n)
 		case "minimum":
 			minimum = true
-			q.Minimum, err = p.integer(at+" minimum", -MaxSafeInteger, MaxSafeInteger)
+			q.Minimum, err = p.integer(at.in("minimum"), -MaxSafeInteger, MaxSafeInteger)
 		case "maximum":
 			maximum = true
-			q.Maximum, err = p.integer(at+" maximum", -MaxSafeInteger, MaxSafeInteger)
+			q.Maximum, err = p.integer(at.in("maximum"), -MaxSafeInteger, MaxSafeInteger)
 		default:
 			err = invalid("tool source: %s has a keyword outside the subset", at)
 		}
@@ -254,8 +277,8 @@ func (p *contractParser) property(at string) (Property, error) {
 	return q, nil
 }
 
-func (p *contractParser) propertyType(at string) (PropertyType, error) {
-	s, err := p.str(at + " type")
+func (p *contractParser) propertyType(at spot) (PropertyType, error) {
+	s, err := p.str(at.in("type"))
 	if err != nil {
 		return "", err
 	}
@@ -266,9 +289,9 @@ func (p *contractParser) propertyType(at string) (PropertyType, error) {
 	return "", invalid("tool source: %s type must be string, boolean or integer", at)
 }
 
-func (p *contractParser) required(where string) ([]string, error) {
+func (p *contractParser) required(at spot) ([]string, error) {
 	if p.d.PeekKind() != '[' {
-		return nil, p.wrongKind(where+" required", "an array of strings")
+		return nil, p.wrongKind(at.in("required"), "an array of strings")
 	}
 	if _, err := p.d.ReadToken(); err != nil {
 		return nil, p.syntax(err)
@@ -276,9 +299,9 @@ func (p *contractParser) required(where string) ([]string, error) {
 	names := []string{}
 	for p.d.PeekKind() != ']' {
 		if len(names) == MaxSchemaProperties {
-			return nil, invalid("tool source: %s requires more than %d properties", where, MaxSchemaProperties)
+			return nil, invalid("tool source: %s requires more than %d properties", at, MaxSchemaProperties)
 		}
-		s, err := p.str(where + " required")
+		s, err := p.str(at.in("required"))
 		if err != nil {
 			return nil, err
 		}
@@ -290,17 +313,17 @@ func (p *contractParser) required(where string) ([]string, error) {
 	return names, nil
 }
 
-func (p *contractParser) literal(where, want string) error {
-	s, err := p.str(where)
+func (p *contractParser) literal(at spot, want string) error {
+	s, err := p.str(at)
 	if err == nil && s != want {
-		err = invalid("tool source: %s must be %s", where, want)
+		err = invalid("tool source: %s must be %s", at, want)
 	}
 	return err
 }
 
-func (p *contractParser) str(where string) (string, error) {
+func (p *contractParser) str(at spot) (string, error) {
 	if p.d.PeekKind() != '"' {
-		return "", p.wrongKind(where, "a string")
+		return "", p.wrongKind(at, "a string")
 	}
 	t, err := p.d.ReadToken()
 	if err != nil {
@@ -309,9 +332,9 @@ func (p *contractParser) str(where string) (string, error) {
 	return t.String(), nil
 }
 
-func (p *contractParser) integer(where string, low, high int64) (int64, error) {
+func (p *contractParser) integer(at spot, low, high int64) (int64, error) {
 	if p.d.PeekKind() != '0' {
-		return 0, p.wrongKind(where, "an integer")
+		return 0, p.wrongKind(at, "an integer")
 	}
 	v, err := p.d.ReadValue()
 	if err != nil {
@@ -319,7 +342,7 @@ func (p *contractParser) integer(where string, low, high int64) (int64, error) {
 	}
 	n, ok := parseInteger(v)
 	if !ok || n < low || n > high {
-		return 0, invalid("tool source: %s must be an integer of %d to %d, without fraction, exponent or -0", where, low, high)
+		return 0, invalid("tool source: %s must be an integer of %d to %d, without fraction, exponent or -0", at, low, high)
 	}
 	return n, nil
 }

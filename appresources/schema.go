@@ -1,6 +1,7 @@
 package appresources
 
 import (
+	"bytes"
 	"strconv"
 )
 
@@ -43,7 +44,7 @@ func (s *Schema) Encoded() []byte { return append([]byte(nil), s.encoded...) }
 
 func newSchema(properties []Property, required []string) *Schema {
 	s := &Schema{properties: properties, index: make(map[string]int, len(properties))}
-	b := append([]byte(nil), `{"type":"object","additionalProperties":false,"properties":{`...)
+	b := append(make([]byte, 0, 96+96*len(properties)), `{"type":"object","additionalProperties":false,"properties":{`...)
 	for i, p := range properties {
 		s.index[p.Name] = i
 		if i > 0 {
@@ -70,6 +71,6 @@ func newSchema(properties []Property, required []string) *Schema {
 		}
 		b = appendString(b, name)
 	}
-	s.encoded = append(b, `]}`...)
+	s.encoded = bytes.Clone(append(b, `]}`...)) // kept as long as the tool, so no larger than it is
 	return s
 }

@@ -17,6 +17,7 @@ type Selection struct {
 // turn's preparation to its worker's cleanup, or is handed on with
 // [Set.Share].
 type Hold struct {
+	set      *Set
 	session  ID
 	snapshot *Snapshot
 	released bool
@@ -59,10 +60,11 @@ func (s *Set) Protect(session ID, now time.Duration) *Hold {
 	return s.hold(s.session(session), nil)
 }
 
-// Share returns a second hold on what h holds, or nil if h was released.
+// Share returns a second hold on what h holds, or nil if h was released or is
+// another set's.
 func (s *Set) Share(h *Hold, now time.Duration) *Hold {
 	s.tick(now)
-	if h.released {
+	if h == nil || h.set != s || h.released {
 		return nil
 	}
 	return s.hold(s.session(h.session), h.snapshot)
@@ -74,15 +76,15 @@ func (s *Set) hold(e *session, p *Snapshot) *Hold {
 	}
 	e.holds++
 	s.setIdle(e, false, 0)
-	return &Hold{session: e.id, snapshot: p}
+	return &Hold{set: s, session: e.id, snapshot: p}
 }
 
 // Release ends a hold; the last one ends the snapshot's charge and, if the
 // session is unclaimed, starts its registry's idle timer. A second release of
-// the same hold, and of nil, changes nothing.
+// the same hold, one of another set's, and one of nil change nothing.
 func (s *Set) Release(h *Hold, now time.Duration) {
 	now = s.tick(now)
-	if h == nil || h.released {
+	if h == nil || h.set != s || h.released {
 		return
 	}
 	h.released = true

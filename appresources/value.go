@@ -60,7 +60,7 @@ func (s *Schema) AppendNormalized(dst, value []byte) ([]byte, error) {
 		return dst, &ValueError{Rule: RuleSize}
 	}
 	start := len(dst)
-	d := jsontext.NewDecoder(bytes.NewReader(value))
+	d := jsontext.NewDecoder(bytes.NewBuffer(value))
 	if d.PeekKind() != '{' {
 		if d.PeekKind() == jsontext.KindInvalid {
 			return dst, &ValueError{Rule: RuleSyntax}
@@ -131,26 +131,41 @@ func (p *Property) append(out []byte, d *jsontext.Decoder) ([]byte, error) {
 	case p.Type == TypeInteger && kind != '0':
 		return out, &ValueError{Member: p.Name, Rule: RuleInteger}
 	}
-	if p.Type == TypeInteger {
-		v, err := d.ReadValue()
-		if err != nil {
-			return out, syntaxError(err)
-		}
-		return p.appendInteger(out, v)
-	}
-	t, err := d.ReadToken()
+	v, err := d.ReadValue()
 	if err != nil {
 		return out, syntaxError(err)
 	}
-	text := t.String()
-	if p.Type == TypeBoolean {
-		return append(out, text...), nil
+	switch p.Type {
+	case TypeInteger:
+		return p.appendInteger(out, v)
+	case TypeString:
+		return p.appendText(out, v)
 	}
-	if utf8.RuneCountInString(text) > p.MaxLength {
+	return append(out, v...), nil
+}
+
+// appendText copies a string that stands as the daemon would write it and
+// rewrites any other.
+func (p *Property) appendText(out, raw []byte) ([]byte, error) {
+	text := raw[1 : len(raw)-1]
+	escaped := bytes.IndexByte(text, '\\') >= 0
+	if escaped {
+		var err error
+		if text, err = jsontext.AppendUnquote(nil, raw); err != nil {
+			return out, syntaxError(err)
+		}
+	}
+	if len(text) > p.MaxLength && utf8.RuneCount(text) > p.MaxLength {
 		return out, &ValueError{Member: p.Name, Rule: RuleLength}
 	}
-	return appendString(out, text), nil
+	if escaped || bytes.IndexByte(text, 0x7f) >= 0 || bytes.Contains(text, separators) {
+		return appendString(out, string(text)), nil
+	}
+	return append(out, raw...), nil
 }
+
+// separators is how U+2028 and U+2029 begin in UTF-8.
+var separators = []byte("\xe2\x80")
 
 func (p *Property) appendInteger(out, raw []byte) ([]byte, error) {
 	n, ok := parseInteger(raw)

@@ -15,7 +15,7 @@ type way struct {
 	folder func(parent int, name string) (int, error)
 	file   func(parent int, name string) (int, error) // for reading; never waits for a writer
 	// again looks the whole path up once more, from the workspace.
-	again func(r Request, way way) (identity, error)
+	again func(r Request, w way) (identity, error)
 }
 
 // identity is everything that must not change while a file is read.
@@ -39,8 +39,8 @@ func identify(st *unix.Stat_t) identity {
 }
 
 // capture reads the file that the path names before and after.
-func capture(r Request, way way, at func(stage)) ([]byte, error) {
-	parent, name, err := locate(r, way)
+func capture(r Request, w way, at func(stage)) ([]byte, error) {
+	parent, name, err := locate(r, w)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func capture(r Request, way way, at func(stage)) ([]byte, error) {
 	at(stageSeen)
 	// A FIFO or device was refused above without being opened. One that takes
 	// the file's place now is opened without waiting and fails the comparison.
-	fd, err := way.file(parent, name)
+	fd, err := w.file(parent, name)
 	if err != nil {
 		return nil, explain(parent, name, err)
 	}
@@ -79,7 +79,7 @@ func capture(r Request, way way, at func(stage)) ([]byte, error) {
 		return nil, err
 	}
 	at(stageSame)
-	if after, err := way.again(r, way); err != nil || after != before {
+	if after, err := w.again(r, w); err != nil || after != before {
 		return nil, refuse(RuleChanged)
 	}
 	return text, nil
@@ -113,7 +113,7 @@ func readAll(fd, size, limit int) ([]byte, error) {
 
 func unchanged(fd int, before identity) error {
 	var st unix.Stat_t
-	if err := again(func() error { return unix.Fstat(fd, &st) }); err != nil {
+	if err := steady(func() error { return unix.Fstat(fd, &st) }); err != nil {
 		return &Error{Rule: RuleUnreadable, cause: err}
 	}
 	if identify(&st) != before {
@@ -125,7 +125,7 @@ func unchanged(fd int, before identity) error {
 // see looks at a name without opening or following it.
 func see(parent int, name string) (identity, error) {
 	var st unix.Stat_t
-	err := again(func() error { return unix.Fstatat(parent, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	err := steady(func() error { return unix.Fstatat(parent, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
 	if err != nil {
 		return identity{}, explain(parent, name, err)
 	}
@@ -137,7 +137,7 @@ func see(parent int, name string) (identity, error) {
 
 // locate opens the folder that holds the path's last component and returns the
 // folder and that component.
-func locate(r Request, way way) (int, string, error) {
+func locate(r Request, w way) (int, string, error) {
 	forbidden, err := exclusions(r.Excluded)
 	if err != nil {
 		return -1, "", err
@@ -156,7 +156,7 @@ func locate(r Request, way way) (int, string, error) {
 		if !more {
 			return fd, name, nil
 		}
-		next, err := way.folder(fd, name)
+		next, err := w.folder(fd, name)
 		if err != nil {
 			err = explain(fd, name, err)
 			unix.Close(fd)
@@ -185,8 +185,8 @@ func openWorkspace(path string) (int, error) {
 }
 
 // relook is the plain way to look a path up again.
-func relook(r Request, way way) (identity, error) {
-	parent, name, err := locate(r, way)
+func relook(r Request, w way) (identity, error) {
+	parent, name, err := locate(r, w)
 	if err != nil {
 		return identity{}, err
 	}
@@ -210,6 +210,7 @@ var plain = way{
 
 const fileFlags = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
 
+// retry and steady repeat a call that a signal interrupted.
 func retry(open func() (int, error)) (int, error) {
 	for {
 		fd, err := open()
@@ -219,7 +220,7 @@ func retry(open func() (int, error)) (int, error) {
 	}
 }
 
-func again(call func() error) error {
+func steady(call func() error) error {
 	for {
 		if err := call(); err != unix.EINTR {
 			return err

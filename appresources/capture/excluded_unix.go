@@ -15,7 +15,7 @@ func exclusions(folders []string) (places, error) {
 	var out places
 	for _, f := range folders {
 		var st unix.Stat_t
-		err := again(func() error { return unix.Stat(f, &st) })
+		err := steady(func() error { return unix.Stat(f, &st) })
 		if err == unix.ENOENT {
 			continue
 		}
@@ -41,7 +41,7 @@ func (p places) check(fd int) error {
 		return nil
 	}
 	var st unix.Stat_t
-	if err := again(func() error { return unix.Fstat(fd, &st) }); err != nil {
+	if err := steady(func() error { return unix.Fstat(fd, &st) }); err != nil {
 		return &Error{Rule: RuleUnreadable, cause: err}
 	}
 	if p.has(&st) {
@@ -65,7 +65,7 @@ func climb(workspace int, p places) error {
 		}
 	}()
 	var here unix.Stat_t
-	if err := again(func() error { return unix.Fstat(fd, &here) }); err != nil {
+	if err := steady(func() error { return unix.Fstat(fd, &here) }); err != nil {
 		return &Error{Rule: RuleWorkspace, cause: err}
 	}
 	for range maxClimb {
@@ -83,7 +83,7 @@ func climb(workspace int, p places) error {
 		}
 		fd = up
 		var above unix.Stat_t
-		if err := again(func() error { return unix.Fstat(fd, &above) }); err != nil {
+		if err := steady(func() error { return unix.Fstat(fd, &above) }); err != nil {
 			return &Error{Rule: RuleWorkspace, cause: err}
 		}
 		if above.Dev == here.Dev && above.Ino == here.Ino {

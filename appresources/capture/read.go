@@ -20,7 +20,7 @@ func Read(r Request) ([]byte, error) {
 
 // read is Read with one of the two ways to open components. at is called at
 // each stage; tests change the workspace there.
-func read(r Request, way way, at func(stage)) ([]byte, error) {
+func read(r Request, w way, at func(stage)) ([]byte, error) {
 	if err := CheckPath(r.Path); err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func read(r Request, way way, at func(stage)) ([]byte, error) {
 	if at == nil {
 		at = func(stage) {}
 	}
-	text, err := capture(r, way, at)
+	text, err := capture(r, w, at)
 	if err != nil {
 		return nil, err
 	}
