@@ -45,6 +45,8 @@ func benchRecords(b *testing.B) map[string][]byte {
 	}
 }
 
+// BenchmarkRead16KiB validates a record and decodes its envelope; of a request the payload is copied out, too.
+//
 // target: >= 0.7x BenchmarkRead16KiB_LimitGJSONValid
 func BenchmarkRead16KiB(b *testing.B) {
 	for name, record := range benchRecords(b) {

@@ -157,11 +157,11 @@ func TestMessagesAreReadStrictly(t *testing.T) {
 		}
 		text := object(members)
 		bad = append(bad, text[:len(text)-1]+`,"extra":1}`, strings.Replace(text, `"v"`, `"V"`, 1))
-		many := ""
+		var many strings.Builder
 		for _, c := range "abcdefghijklmnop" {
-			many += `"` + string(c) + `":1,`
+			many.WriteString(`"` + string(c) + `":1,`)
 		}
-		bad = append(bad, "{"+many+text[1:], text[:len(text)-1]+","+strings.TrimSuffix(many, ",")+"}")
+		bad = append(bad, "{"+many.String()+text[1:], text[:len(text)-1]+","+strings.TrimSuffix(many.String(), ",")+"}")
 	}
 	for _, in := range bad {
 		r := newReader(t, strings.NewReader(in+"\n"+event()+"\n"))

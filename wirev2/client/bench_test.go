@@ -172,12 +172,18 @@ func benchmarkRawEcho(b *testing.B, size int) {
 	}
 }
 
-// target: <= 1.5x BenchmarkRoundTrip1KiB_LimitRawEcho, <= 4 allocs/op
+// BenchmarkRoundTrip1KiB is a call with a record of about 1 KiB each way, strict on both sides.
+//
+// target: <= 1.5x BenchmarkRoundTrip1KiB_LimitRawEcho
+// target: <= 4 allocs
 func BenchmarkRoundTrip1KiB(b *testing.B) { benchmarkRoundTrip(b, 1<<10) }
 
 func BenchmarkRoundTrip1KiB_LimitRawEcho(b *testing.B) { benchmarkRawEcho(b, 1<<10) }
 
-// target: <= 4x BenchmarkRoundTrip16KiB_LimitRawEcho, <= 24576 B/op
+// BenchmarkRoundTrip16KiB is the same with about 16 KiB.
+//
+// target: <= 4x BenchmarkRoundTrip16KiB_LimitRawEcho
+// target: <= 24 KiB
 func BenchmarkRoundTrip16KiB(b *testing.B) { benchmarkRoundTrip(b, 16<<10) }
 
 func BenchmarkRoundTrip16KiB_LimitRawEcho(b *testing.B) { benchmarkRawEcho(b, 16<<10) }
