@@ -104,17 +104,17 @@ func (c *Citations) readGo(file string, data []byte) {
 				c.cite(file, line, fn, strings.TrimPrefix(comment.Text, "//"))
 			}
 			if m := complaintComment.FindStringSubmatch(comment.Text); m != nil {
-				if fn != nil && fn.Doc == group {
-					told[fn.Name.Name] = true
+				if fn != nil && fn.Doc != group {
+					fn = nil
 				}
-				c.complain(file, line, fn, m[1])
+				c.complain(file, line, fn, m[1], told)
 			}
 		}
 	}
 	for _, decl := range parsed.Decls {
 		if fn, ok := decl.(*ast.FuncDecl); ok && complaintFunc.MatchString(fn.Name.Name) && !told[fn.Name.Name] {
 			c.problem(file, fset.Position(fn.Pos()).Line,
-				"%s has no line \"// complaint: ID reference - symptom\" above it", fn.Name.Name)
+				"%s has no line \"// complaint: ID reference - symptom\" of its number above it", fn.Name.Name)
 		}
 	}
 }
@@ -170,20 +170,24 @@ func (c *Citations) add(file string, line int, test Test, list string) {
 	}
 }
 
-func (c *Citations) complain(file string, line int, fn *ast.FuncDecl, text string) {
+// complain takes " 16 owner/project#7978 - the symptom" from above fn. Several
+// complaints may stand above one test, which has the number of one of them.
+func (c *Citations) complain(file string, line int, fn *ast.FuncDecl, text string, told map[string]bool) {
 	m := complaintForm.FindStringSubmatch(text)
 	if m == nil || !complaintID.MatchString(m[1]) {
 		c.problem(file, line, "write \"// complaint: 16 owner/project#7978 - the symptom\"")
 		return
 	}
-	id := m[1]
-	prefix := "TestComplaint" + strings.ReplaceAll(id, ".", "_")
-	if fn == nil || !strings.HasPrefix(fn.Name.Name, prefix) || len(fn.Name.Name) == len(prefix) ||
-		isDigit(fn.Name.Name[len(prefix)]) {
-		c.problem(file, line, "complaint %s belongs directly above a function %sName", id, prefix)
+	prefix := "TestComplaint" + strings.ReplaceAll(m[1], ".", "_")
+	if fn == nil || !complaintFunc.MatchString(fn.Name.Name) {
+		c.problem(file, line, "complaint %s belongs directly above a function %sName", m[1], prefix)
 		return
 	}
-	c.Complaints = append(c.Complaints, Complaint{id, m[2], m[3], Test{file, fn.Name.Name}})
+	name := fn.Name.Name
+	if strings.HasPrefix(name, prefix) && len(name) > len(prefix) && !isDigit(name[len(prefix)]) {
+		told[name] = true
+	}
+	c.Complaints = append(c.Complaints, Complaint{m[1], m[2], m[3], Test{file, name}})
 }
 
 func isDigit(b byte) bool { return '0' <= b && b <= '9' }

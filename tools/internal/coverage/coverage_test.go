@@ -154,21 +154,23 @@ func TestComplaint16Goose7978(t *testing.T) {}
 func TestComplaintB1_7Cpython76116(t *testing.T) {}
 
 // complaint: 2 owner/project#2 - earlier
+// complaint: 16 owner/project#3 - the same
 func TestComplaint2_Other(t *testing.T) {}
 `})
 	require.Empty(t, c.Problems)
 	require.Equal(t, []Complaint{
 		{"2", "owner/project#2", "earlier", Test{"a_test.go", "TestComplaint2_Other"}},
 		{"16", "aaif-goose/goose#7978", "a lost stream - and a resend - ran the turn twice", Test{"a_test.go", "TestComplaint16Goose7978"}},
+		{"16", "owner/project#3", "the same", Test{"a_test.go", "TestComplaint2_Other"}},
 		{"B1.7", "python/cpython#76116", "the grandchild kept the pipe", Test{"a_test.go", "TestComplaintB1_7Cpython76116"}},
 	}, c.Complaints)
 	require.Len(t, c.Rules["A-001"], 1)
 
 	for text, want := range map[string]string{
 		"// complaint: 16 a/b#1 - s\nfunc TestOther(t *testing.T) {}":           "complaint 16 belongs directly above a function TestComplaint16Name",
-		"// complaint: 16 a/b#1 - s\nfunc TestComplaint16(t *testing.T) {}":     "complaint 16 belongs directly above",
-		"// complaint: 1 a/b#1 - s\nfunc TestComplaint16X(t *testing.T) {}":     "complaint 1 belongs directly above",
-		"// complaint: B1.7 a/b#1 - s\nfunc TestComplaintB17X(t *testing.T) {}": "complaint B1.7 belongs directly above a function TestComplaintB1_7Name",
+		"// complaint: 16 a/b#1 - s\nfunc TestComplaint16(t *testing.T) {}":     "TestComplaint16 has no line",
+		"// complaint: 1 a/b#1 - s\nfunc TestComplaint16X(t *testing.T) {}":     "TestComplaint16X has no line",
+		"// complaint: B1.7 a/b#1 - s\nfunc TestComplaintB17X(t *testing.T) {}": "TestComplaintB17X has no line",
 		"// complaint: 16 a/b#1\nfunc TestComplaint16X(t *testing.T) {}":        `write "// complaint:`,
 		"// complaint: x a/b#1 - s\nfunc TestComplaint16X(t *testing.T) {}":     `write "// complaint:`,
 		"func TestComplaint16X(t *testing.T) {}":                                "TestComplaint16X has no line",

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/module"
@@ -64,13 +65,20 @@ func (r *Rehearsal) Install(ctx context.Context) ([]string, error) {
 	for _, name := range r.Versions.Programs {
 		out, err := workspace.Run(ctx, r.Dir, nil, r.path("bin", name), "version")
 		if err != nil {
-			return nil, err
+			return names, err
 		}
-		if want := r.Versions.Modules[name]; !strings.Contains(out, want) {
-			return nil, fmt.Errorf("%s version, installed at %s, says %q", name, want, strings.TrimSpace(out))
+		if want := r.Versions.Modules[name]; !says(out, want) {
+			return names, fmt.Errorf("%s version, installed at %s, says %q", name, want, strings.TrimSpace(out))
 		}
 	}
 	return names, nil
+}
+
+// says whether the text has the version as a word, with or without its v.
+func says(text, version string) bool {
+	return slices.ContainsFunc(strings.Fields(text), func(word string) bool {
+		return word == version || "v"+word == version
+	})
 }
 
 func commandsOf(ctx context.Context, m workspace.Module) ([]string, error) {
