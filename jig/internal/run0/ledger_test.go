@@ -1,0 +1,122 @@
+package run0_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/require"
+
+	"github.com/magi-jig/magi-jig/jig/internal/fault"
+	"github.com/magi-jig/magi-jig/jig/internal/run0"
+)
+
+func TestPreimageOfACall(t *testing.T) {
+	// rule: R-194
+	r := opened(t)
+	r.write(request("a", "flow/call", `{"operationId":"shared","slot":"worker","input":{"b":2,"a":1}}`))
+	d := <-r.host.calls
+	require.Equal(t, "FLOW-Call/0\x00"+`{"input":{"a":1,"b":2},"slot":"worker"}`, string(d.Preimage))
+	sum := fmt.Sprintf("%x", sha256.Sum256(d.Preimage))
+	require.True(t, strings.HasPrefix(sum, "6e434ccb") && strings.HasSuffix(sum, "7931"), sum)
+	r.write(request("b", "flow/call", `{"operationId":"other","slot":"worker","input":{"b":2,"a":1},"channels":{}}`))
+	sum = fmt.Sprintf("%x", sha256.Sum256((<-r.host.calls).Preimage))
+	require.True(t, strings.HasPrefix(sum, "98cf5f91") && strings.HasSuffix(sum, "fef2"), sum)
+}
+
+func TestIdenticalCallsJoin(t *testing.T) {
+	// rule: R-191, R-193, R-196, R-195
+	r := opened(t)
+	shared := func(id, input, rest string) string {
+		return request(id, "flow/call", `{"operationId":"shared","slot":"worker","input":`+input+rest+`}`)
+	}
+	r.write(shared("a", `{"b":2,"a":1}`, ""), shared("b", `{"a":1,"b":2}`, ""), shared("c", `{"a":1.0,"b":2e0}`, ""))
+	d := <-r.host.calls
+	r.write(shared("x", `{"b":2,"a":1}`, `,"channels":{}`))
+	r.failed(r.line(), "x", "OPERATION_CONFLICT")
+	r.write(shared("y", `{"b":2,"a":1}`, `,"intent":"now"`))
+	r.failed(r.line(), "y", "OPERATION_CONFLICT")
+	r.write(notice(`{"requestId":"b"}`))
+	r.failed(r.line(), "b", "CANCELLED")
+	require.NoError(t, d.aborted.Err(), "others wait")
+	d.op.Settle(jsontext.Value(`{"outcome":"done","output":1}`), nil)
+	lines := r.line() + r.line()
+	require.Contains(t, lines, `"id":"a"`)
+	require.Contains(t, lines, `"id":"c"`)
+	require.Empty(t, r.host.calls, "one dispatch")
+	// Afterwards the end is replayed, or the conflict named, without dispatch.
+	r.write(shared("d", `{"b":2,"a":1}`, ""))
+	require.JSONEq(t, result("d", `{"outcome":"done","output":1}`), r.line())
+	r.write(shared("z", `3`, ""))
+	r.failed(r.line(), "z", "OPERATION_CONFLICT")
+	require.Empty(t, r.host.calls)
+}
+
+func TestEndsAreReplayed(t *testing.T) {
+	// rule: R-192, R-197, R-201
+	r := opened(t)
+	r.write(call("a", "o", ""))
+	d := <-r.host.calls
+	d.op.Settle(nil, fault.New(fault.Uncertain, "nobody knows"))
+	r.failed(r.line(), "a", "UNCERTAIN")
+	r.write(call("b", "o", ""))
+	r.failed(r.line(), "b", "UNCERTAIN")
+	require.Empty(t, r.host.calls)
+	r.write(call("c", "o2", ""))
+	require.Equal(t, "o2", (<-r.host.calls).OperationID)
+}
+
+func TestLastWaiterAborts(t *testing.T) {
+	// rule: R-196
+	l := run0.NewLedger(run0.Limits{})
+	var got []string
+	note := func(name string) func(jsontext.Value, *fault.Error) {
+		return func(_ jsontext.Value, err *fault.Error) { got = append(got, name+":"+string(err.Code)) }
+	}
+	op, cancelA := l.Begin("o", []byte("p"), note("a"))
+	again, cancelB := l.Begin("o", []byte("p"), note("b"))
+	require.Nil(t, again)
+	aborted := 0
+	cancelA()
+	cancelA()
+	require.Zero(t, aborted)
+	cancelB()
+	op.OnAbort(func() { aborted++ })
+	require.Equal(t, 1, aborted, "an abort that came before is not lost")
+	require.Equal(t, []string{"a:CANCELLED", "b:CANCELLED"}, got)
+	op.Settle(nil, fault.New(fault.Cancelled, "aborted"))
+	op.Settle(jsontext.Value("1"), nil)
+	_, _ = l.Begin("o", []byte("p"), note("c"))
+	require.Equal(t, "c:CANCELLED", got[2])
+}
+
+func TestCallersShareNothing(t *testing.T) {
+	// rule: R-190
+	parent, child := run0.NewLedger(run0.Limits{}), run0.NewLedger(run0.Limits{})
+	a, _ := parent.Begin("o", []byte("p"), func(jsontext.Value, *fault.Error) {})
+	b, _ := child.Begin("o", []byte("q"), func(jsontext.Value, *fault.Error) {})
+	require.NotNil(t, a)
+	require.NotNil(t, b)
+}
+
+func TestRetainedResultsAreBounded(t *testing.T) {
+	// rule: R-036, R-198
+	l := run0.NewLedger(run0.Limits{RetainedBytes: 10})
+	settle := func(id string, n int) *fault.Error {
+		var got *fault.Error
+		op, _ := l.Begin(id, nil, func(_ jsontext.Value, err *fault.Error) { got = err })
+		op.Settle(jsontext.Value(strings.Repeat("1", n)), nil)
+		return got
+	}
+	require.Nil(t, settle("a", 9))
+	require.Equal(t, fault.ResourceExhausted, settle("b", 2).Code)
+	require.Nil(t, settle("c", 1))
+	require.Equal(t, fault.ResourceExhausted, settle("d", 1).Code)
+
+	l = run0.NewLedger(run0.Limits{FrameBytes: 200})
+	room := 200 - len(`{"jsonrpc":"2.0","id":"","result":}`) - 128
+	require.Nil(t, settle("a", room))
+	require.Equal(t, fault.ResourceExhausted, settle("b", room+1).Code)
+}

@@ -1,0 +1,222 @@
+package run0
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/magi-jig/magi-jig/acpframing/json0"
+	"github.com/magi-jig/magi-jig/jig/internal/channel"
+	"github.com/magi-jig/magi-jig/jig/internal/fault"
+)
+
+// request serves one request of the component.
+func (s *Session) request(m message) {
+	s.mu.Lock()
+	s.requests++
+	reused, many := s.used[m.id], s.requests > s.l.Requests
+	s.used[m.id] = true
+	full := len(s.waiting) >= s.l.Pending
+	open := s.state == stateOpen
+	s.mu.Unlock()
+	switch {
+	case reused:
+		s.doom("a request id was used twice")
+		return
+	case many:
+		s.doom("the component has sent more requests than it may")
+		return
+	}
+	serve, known := methods[m.method]
+	if !known {
+		s.refuse(m.id, codeNoMethod, "Method not found")
+		return
+	}
+	settles := m.method == "channel/close" || m.method == "channel/release"
+	if full && !settles {
+		s.fail(m.id, fault.New(fault.ResourceExhausted, "too many requests wait"))
+		return
+	}
+	if !serve(s, m, open) {
+		s.refuse(m.id, codeBadParams, "Invalid params")
+	}
+}
+
+// methods are what a component may ask. Each returns false for wrong params.
+var methods = map[string]func(s *Session, m message, open bool) bool{
+	"flow/call": func(s *Session, m message, open bool) bool {
+		c, ok := readCall(m.params)
+		if !ok {
+			return false
+		}
+		if !open {
+			s.fail(m.id, fault.New(fault.OwnerClosed, "the run admits no new call"))
+			return true
+		}
+		s.wait(m.id, func(answer func(jsontext.Value, *fault.Error)) func() {
+			return s.o.Handler.Call(c, answer)
+		})
+		return true
+	},
+	"channel/create": func(s *Session, m message, _ bool) bool {
+		c, ok := readCreate(m.params)
+		if ok {
+			made, err := s.o.Handler.Create(c)
+			s.answer(m.id, created(made), err)
+		}
+		return ok
+	},
+	"channel/subscribe": func(s *Session, m message, _ bool) bool {
+		source, ok := readOne(m.params, "source")
+		if ok {
+			grant, err := s.o.Handler.Subscribe(source)
+			s.answer(m.id, grant, err)
+		}
+		return ok
+	},
+	"channel/send": func(s *Session, m message, _ bool) bool {
+		endpoint, value, ok := readSend(m.params)
+		if ok {
+			s.wait(m.id, func(answer func(jsontext.Value, *fault.Error)) func() {
+				return s.o.Handler.Send(endpoint, value, func(err *fault.Error) { answer(jsontext.Value("null"), err) })
+			})
+		}
+		return ok
+	},
+	"channel/next": func(s *Session, m message, _ bool) bool {
+		endpoint, ok := readOne(m.params, "endpoint")
+		if ok {
+			s.wait(m.id, func(answer func(jsontext.Value, *fault.Error)) func() {
+				return s.o.Handler.Next(endpoint, func(i channel.Item, err *fault.Error) { answer(item(i), err) })
+			})
+		}
+		return ok
+	},
+	"channel/close": func(s *Session, m message, _ bool) bool {
+		endpoint, lagged, ok := readClose(m.params)
+		if ok {
+			s.answer(m.id, jsontext.Value("null"), s.o.Handler.Close(endpoint, lagged))
+		}
+		return ok
+	},
+	"channel/release": func(s *Session, m message, _ bool) bool {
+		endpoint, ok := readOne(m.params, "endpoint")
+		if ok {
+			r, err := s.o.Handler.Release(endpoint)
+			s.answer(m.id, released(r), err)
+		}
+		return ok
+	},
+}
+
+func created(c channel.Created) any {
+	if c.Source != "" {
+		return struct {
+			Send   channel.Grant `json:"send"`
+			Source string        `json:"source"`
+		}{c.Send, c.Source}
+	}
+	return struct {
+		Send    channel.Grant `json:"send"`
+		Receive channel.Grant `json:"receive"`
+	}{c.Send, c.Receive}
+}
+
+func item(i channel.Item) jsontext.Value {
+	if i.End {
+		return fmt.Appendf(nil, `{"end":{"lastSequence":%d}}`, i.Sequence)
+	}
+	return fmt.Appendf(nil, `{"item":{"sequence":%d,"value":%s}}`, i.Sequence, i.Value)
+}
+
+func released(r channel.Released) any {
+	switch r.Status {
+	case "ended":
+		return struct {
+			Status string `json:"status"`
+			Last   int64  `json:"lastSequence"`
+		}{r.Status, r.LastSequence}
+	case "failed":
+		return struct {
+			Status  string         `json:"status"`
+			Code    fault.Code     `json:"code"`
+			Details jsontext.Value `json:"details,omitzero"`
+		}{r.Status, r.Failure.Code, r.Failure.Details}
+	}
+	return struct {
+		Status string `json:"status"`
+	}{r.Status}
+}
+
+// wait begins a request that may be answered later.
+func (s *Session) wait(id string, begin func(answer func(jsontext.Value, *fault.Error)) (cancel func())) {
+	s.mu.Lock()
+	s.waiting[id] = func() {}
+	s.mu.Unlock()
+	cancel := begin(func(result jsontext.Value, err *fault.Error) { s.answer(id, result, err) })
+	s.mu.Lock()
+	if _, still := s.waiting[id]; still {
+		s.waiting[id] = cancel
+	}
+	s.mu.Unlock()
+}
+
+// answer writes the one response to a request.
+func (s *Session) answer(id string, result any, err *fault.Error) {
+	s.mu.Lock()
+	delete(s.waiting, id)
+	s.mu.Unlock()
+	if err != nil {
+		s.fail(id, err)
+		return
+	}
+	raw, isRaw := result.(jsontext.Value)
+	if !isRaw {
+		var merr error
+		if raw, merr = json0.Marshal(result); merr != nil {
+			s.fail(id, fault.New(fault.ExecutionFailed, "the answer cannot be written"))
+			return
+		}
+	}
+	s.w.put(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"result":%s}`, id, raw))
+}
+
+// fail writes an operational error.
+func (s *Session) fail(id string, err *fault.Error) {
+	s.mu.Lock()
+	delete(s.waiting, id)
+	s.mu.Unlock()
+	code := err.Code
+	if !code.OnWire() {
+		code = fault.ExecutionFailed
+	}
+	message := err.Message
+	if !validMessage(message) {
+		message = string(code)
+	}
+	b, merr := json0.Marshal(struct {
+		ID    string `json:"id"`
+		Error any    `json:"error"`
+		RPC   string `json:"jsonrpc"`
+	}{id, struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+		Data    any    `json:"data"`
+	}{codeOperational, message, struct {
+		Code    fault.Code     `json:"code"`
+		Details jsontext.Value `json:"details,omitzero"`
+	}{code, err.Details}}, "2.0"})
+	if merr != nil { // the details are not JSON/0, which is our own fault
+		b = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"error":{"code":-32000,"message":%q,"data":{"code":%q}}}`, id, string(code), string(code))
+	}
+	s.w.put(b)
+}
+
+// refuse writes a JSON-RPC error; id is "" for null.
+func (s *Session) refuse(id string, code int, message string) {
+	quoted := "null"
+	if id != "" {
+		quoted = fmt.Sprintf("%q", id)
+	}
+	s.w.put(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, quoted, code, message))
+}
