@@ -116,7 +116,7 @@ func FuzzCompact(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		got, err := appendValue(nil, in)
+		got, err := appendValue(nil, in, payloadDepth)
 		if err != nil {
 			return
 		}

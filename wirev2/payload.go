@@ -46,7 +46,9 @@ func EncodePayload(v any) (jsontext.Value, error) {
 
 // AppendPayload appends what EncodePayload returns. It refuses an ID that is none, text that is not UTF-8, and a
 // jsontext.Value that is not strict JSON; dst is then returned as it was.
-func AppendPayload(dst []byte, v any) ([]byte, error) {
+func AppendPayload(dst []byte, v any) ([]byte, error) { return encode(dst, v, payloadDepth) }
+
+func encode(dst []byte, v any, depth int) ([]byte, error) {
 	val := reflect.ValueOf(v)
 	if val.Kind() == reflect.Pointer && !val.IsNil() {
 		val = val.Elem()
@@ -58,14 +60,15 @@ func AppendPayload(dst []byte, v any) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	out, err := sh.append(dst, val)
+	out, err := sh.append(dst, val, depth)
 	if err != nil {
 		return dst, err
 	}
 	return out, nil
 }
 
-func (sh *shape) append(dst []byte, v reflect.Value) ([]byte, error) {
+// append appends v, which lies at the given depth of a record.
+func (sh *shape) append(dst []byte, v reflect.Value, depth int) ([]byte, error) {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			return append(dst, "null"...), nil
@@ -88,28 +91,28 @@ func (sh *shape) append(dst []byte, v reflect.Value) ([]byte, error) {
 	case kindBool:
 		return strconv.AppendBool(dst, v.Bool()), nil
 	case kindAny:
-		return appendValue(dst, v.Bytes())
+		return appendValue(dst, v.Bytes(), depth)
 	case kindArray:
-		return sh.appendArray(dst, v)
+		return sh.appendArray(dst, v, depth)
 	}
-	return sh.appendObject(dst, v)
+	return sh.appendObject(dst, v, depth)
 }
 
-func (sh *shape) appendArray(dst []byte, v reflect.Value) ([]byte, error) {
+func (sh *shape) appendArray(dst []byte, v reflect.Value, depth int) ([]byte, error) {
 	dst = append(dst, '[')
 	for i := range v.Len() {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
 		var err error
-		if dst, err = sh.elem.append(dst, v.Index(i)); err != nil {
+		if dst, err = sh.elem.append(dst, v.Index(i), depth+1); err != nil {
 			return dst, err
 		}
 	}
 	return append(dst, ']'), nil
 }
 
-func (sh *shape) appendObject(dst []byte, v reflect.Value) ([]byte, error) {
+func (sh *shape) appendObject(dst []byte, v reflect.Value, depth int) ([]byte, error) {
 	dst = append(dst, '{')
 	first := true
 	for i := range sh.fields {
@@ -129,21 +132,22 @@ func (sh *shape) appendObject(dst []byte, v reflect.Value) ([]byte, error) {
 		first = false
 		dst = append(append(append(dst, '"'), f.name...), '"', ':')
 		var err error
-		if dst, err = f.shape.append(dst, member); err != nil {
+		if dst, err = f.shape.append(dst, member, depth+1); err != nil {
 			return dst, fmt.Errorf("%s: %w", f.name, err)
 		}
 	}
 	return append(dst, '}'), nil
 }
 
-// appendValue appends raw as the daemon writes it, after making sure that it is strict JSON; nil is null.
-func appendValue(dst, raw []byte) ([]byte, error) {
+// appendValue appends raw as the daemon writes it, after making sure that it is strict JSON and not too deep for its
+// place; nil is null.
+func appendValue(dst, raw []byte, depth int) ([]byte, error) {
 	if raw == nil {
 		return append(dst, "null"...), nil
 	}
 	s := scanners.Get().(*scanner)
 	defer scanners.Put(s)
-	if !s.scan(raw, payloadDepth, defaultMaxDepth) {
+	if !s.scan(raw, depth, defaultMaxDepth) {
 		return dst, errors.New("wirev2: value " + s.complaint())
 	}
 	return appendCompact(dst, raw), nil

@@ -208,7 +208,8 @@ func (t RecordType) New() Record {
 	return nil
 }
 
-// EncodeRecord encodes one journal record as the daemon writes it, without LF.
+// EncodeRecord encodes one journal record as the daemon writes it, without LF. A value in it may be nested as deep as a
+// session.history reply can carry: 28 levels.
 func EncodeRecord(r Record) (jsontext.Value, error) { return AppendRecord(nil, r) }
 
 // AppendRecord appends what EncodeRecord returns.
@@ -216,5 +217,5 @@ func AppendRecord(dst []byte, r Record) ([]byte, error) {
 	if h := r.Head(); h.Type != r.RecordType() {
 		return dst, fmt.Errorf("wirev2: a %s record that says it is of type %q", r.RecordType(), h.Type)
 	}
-	return AppendPayload(dst, r)
+	return encode(dst, r, recordDepth)
 }

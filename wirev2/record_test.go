@@ -137,3 +137,24 @@ func TestTimestamps(t *testing.T) {
 	require.True(t, at.Equal(time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC)))
 	require.Equal(t, Timestamp("2026-01-02T03:04:05.000Z"), NewTimestamp(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)))
 }
+
+// rule: W-016
+func TestARecordFitsTheDepthOfAHistoryReply(t *testing.T) {
+	for depth, ok := range map[int]bool{27: true, 28: true, 29: false} {
+		nested := jsontext.Value(strings.Repeat(`[`, depth) + strings.Repeat(`]`, depth))
+		raw, err := EncodeRecord(&ToolResultRecord{RecordHead: head(RecordToolResult), TurnID: idA, CallID: idB, Value: nested})
+		require.Equal(t, ok, err == nil, depth)
+		if !ok {
+			continue
+		}
+		_, err = DecodeRecord(raw)
+		require.NoError(t, err)
+		record, err := AppendResponse(nil, &Response{
+			RequestID: "r1", InstanceID: idA, ConnectionID: idB, Method: MethodSessionHistory,
+			Body: SessionHistoryReply{Records: []jsontext.Value{raw}},
+		})
+		require.NoError(t, err)
+		var m Message
+		require.NoError(t, newReader(t, strings.NewReader(string(record))).ReadMessage(&m, nil))
+	}
+}

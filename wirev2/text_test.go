@@ -48,7 +48,7 @@ func TestCompactFormOfRawValues(t *testing.T) {
 		`"a b"`:                                                          `"a b"`,
 		`{"\u0061\n":" "}`:                                               `{"a\n":" "}`,
 	} {
-		got, err := appendValue([]byte("x"), []byte(raw))
+		got, err := appendValue([]byte("x"), []byte(raw), payloadDepth)
 		require.NoError(t, err)
 		require.Equal(t, "x"+want, string(got))
 	}

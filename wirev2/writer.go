@@ -142,7 +142,7 @@ func finish(dst, b, payload []byte, body any, limit int) ([]byte, error) {
 	case payload == nil:
 		b = append(b, "{}"...)
 	default:
-		b, err = appendValue(b, payload)
+		b, err = appendValue(b, payload, payloadDepth)
 	}
 	if err != nil {
 		return dst, err
