@@ -87,6 +87,18 @@ func (h *host) Answered(result *contract.Result) *fault.Error {
 	return nil
 }
 
+func (h *host) stops() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.stopped
+}
+
+func (h *host) eligibly() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.eligible
+}
+
 // rig is a session with a test as its component.
 type rig struct {
 	*testing.T

@@ -24,8 +24,8 @@ func TestOneRequestInAProcessesLife(t *testing.T) {
 	require.Nil(t, e.Err)
 	require.Equal(t, "done", e.Result.Outcome)
 	require.Equal(t, "7", string(e.Result.Output))
-	require.Zero(t, r.host.stopped)
-	require.True(t, r.host.eligible)
+	require.Zero(t, r.host.stops())
+	require.True(t, r.host.eligibly())
 }
 
 func TestFrameSize(t *testing.T) {
@@ -141,9 +141,9 @@ func TestSilentlyFatalFrames(t *testing.T) {
 			require.Contains(t, r.line(), "-32601")
 		}
 		r.doomed()
-		require.Equal(t, 1, r.host.stopped, name)
 		r.Killed()
 		r.fails(clean, fault.ProtocolError)
+		require.Equal(t, 1, r.host.stops(), name)
 		r.quiet()
 	}
 }

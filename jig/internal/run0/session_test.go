@@ -167,8 +167,8 @@ func TestCancelling(t *testing.T) {
 	r.failed(r.line(), "make", "OWNER_CLOSED")
 	r.write(done)
 	<-r.Answered()
-	require.False(t, r.host.eligible, "no success while cancelling")
-	require.Equal(t, 1, r.host.stopped)
+	require.False(t, r.host.eligibly(), "no success while cancelling")
+	require.Equal(t, 1, r.host.stops())
 	r.fails(clean, fault.DeadlineExceeded)
 	r.quiet()
 }
