@@ -94,6 +94,7 @@ func All() []Check {
 		{"traces", "no machine path, registry host or key in the tree", false, traces},
 		{"rules", "tests cite known rules, and every rule of a finished issue", false, rules},
 		{"complaints", "complaint tests carry their reference", false, complaints},
+		{"pages", "module pages are there, links lead somewhere, programs shown build", false, pages},
 		{"arrows", "imports follow the table of the architecture page", false, arrows},
 		{"vet", "go vet", true, vet},
 		{"fix", "go fix has nothing to propose", true, fix},

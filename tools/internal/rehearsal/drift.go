@@ -28,6 +28,9 @@ func (r *Rehearsal) Drift(write bool) ([]string, error) {
 	return lines, nil
 }
 
+// maxShown is how many differences of one file are told.
+const maxShown = 8
+
 func (r *Rehearsal) drift(m workspace.Module, write bool) ([]string, error) {
 	var lines []string
 	for _, file := range []string{"go.mod", "go.sum"} {
@@ -64,7 +67,11 @@ func (r *Rehearsal) drift(m workspace.Module, write bool) ([]string, error) {
 			}
 			continue
 		}
-		for _, change := range changes {
+		for i, change := range changes {
+			if i == maxShown {
+				lines = append(lines, fmt.Sprintf("%s/%s: and %d lines more", m.Name, file, len(changes)-i))
+				break
+			}
 			lines = append(lines, m.Name+"/"+file+": "+change)
 		}
 	}
