@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -168,12 +169,7 @@ func (c *Client) abandon(w *call) (sent, gone bool) {
 		return true, true
 	}
 	delete(c.pending, id)
-	for i, queued := range c.queue {
-		if queued == w {
-			c.queue = append(c.queue[:i], c.queue[i+1:]...)
-			break
-		}
-	}
+	c.queue = slices.DeleteFunc(c.queue, func(queued *call) bool { return queued == w })
 	<-c.slots
 	c.giveBackLocked(w)
 	return false, true

@@ -83,14 +83,7 @@ func (c *Client) answer(p *wirev2.Response) {
 		return
 	}
 	w.generation = p.GrantGeneration
-	switch reply := w.reply.(type) {
-	case nil:
-		if p.Error != nil {
-			w.err = p.Error
-		}
-	default:
-		w.err = decodeReply(p, reply)
-	}
+	w.err = decodeReply(p, w.reply)
 	w.answered <- struct{}{}
 }
 
@@ -98,7 +91,10 @@ func decodeReply(p *wirev2.Response, reply any) error {
 	if p.Error != nil {
 		return p.Error
 	}
-	if raw, ok := reply.(*jsontext.Value); ok {
+	switch raw := reply.(type) {
+	case nil:
+		return nil
+	case *jsontext.Value:
 		*raw = bytes.Clone(p.Payload)
 		return nil
 	}
