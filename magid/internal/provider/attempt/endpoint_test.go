@@ -81,13 +81,32 @@ func TestALoopbackNameMustLeadToLoopback(t *testing.T) {
 	for _, address := range []string{"10.0.0.1:80", "[fe80::1]:80", "0.0.0.0:80", "localhost:80", ""} {
 		require.Error(t, onlyLoopback("tcp", address, nil), address)
 	}
-	// And it is asked: this listener is loopback, so the same dialer reaches it.
+	// And it is asked.
 	s, err := scripted.StartReplies(well)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	u, err := url.Parse(s.URL())
 	require.NoError(t, err)
-	c := client(t, provider.Options{BaseURL: "http://localhost:" + u.Port() + "/v1"})
+	base := "http://localhost:" + u.Port() + "/v1"
+	c := client(t, provider.Options{BaseURL: base})
+	require.NoError(t, post(t.Context(), c, &sink{}))
+	// The same listener by an address that is not loopback.
+	_, err = c.transport.DialContext(t.Context(), "tcp", "0.0.0.0:"+u.Port())
+	require.ErrorContains(t, err, "not loopback")
+	c = client(t, provider.Options{BaseURL: base, AllowPlainHTTP: true})
+	conn, err := c.transport.DialContext(t.Context(), "tcp", "0.0.0.0:"+u.Port())
+	require.NoError(t, err)
+	require.NoError(t, conn.Close())
+}
+
+// rule: M-046
+func TestNoProxyIsAskedForLoopback(t *testing.T) {
+	s, err := scripted.StartReplies(well)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	c := client(t, provider.Options{BaseURL: s.URL(), Proxy: func(*http.Request) (*url.URL, error) {
+		return nil, errEnd
+	}})
 	require.NoError(t, post(t.Context(), c, &sink{}))
 }
 

@@ -284,12 +284,14 @@ func TestComplaint45Pi4991RetryAfter(t *testing.T) {
 // rule: M-116
 func TestRetryAfterIsALowerBound(t *testing.T) {
 	o := provider.Options{Jitter: func(limit time.Duration) time.Duration { return limit }}
-	refusal := scripted.ErrorReply(429, "slow down", scripted.Field{Name: "Retry-After", Value: "0"})
-	bubble(t, o, []scripted.Reply{refusal, well}, func(t *testing.T, c *Client, s *scripted.Server) {
-		began := time.Now()
-		require.NoError(t, post(t.Context(), c, &sink{}))
-		require.Equal(t, 500*time.Millisecond, time.Since(began))
-	})
+	for value, want := range map[string]time.Duration{"0": 500 * time.Millisecond, "3": 3 * time.Second} {
+		refusal := scripted.ErrorReply(429, "slow down", scripted.Field{Name: "Retry-After", Value: value})
+		bubble(t, o, []scripted.Reply{refusal, well}, func(t *testing.T, c *Client, _ *scripted.Server) {
+			began := time.Now()
+			require.NoError(t, post(t.Context(), c, &sink{}))
+			require.Equal(t, want, time.Since(began))
+		})
+	}
 }
 
 // A date is read against the reply's own clock.

@@ -1,6 +1,7 @@
 package sse
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"runtime"
@@ -193,16 +194,32 @@ func TestErrorsOfTheSourceComeBack(t *testing.T) {
 	require.Equal(t, broken, err)
 }
 
+var benchStream = strings.Repeat(`data: {"id":"chatcmpl-1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"word"},"finish_reason":null}]}`+"\n\n", 1000)
+
+// It joins and copies, the limit does neither.
+//
+// target: <= 3x BenchmarkNext_LimitLines
 func BenchmarkNext(b *testing.B) {
-	stream := strings.Repeat(`data: {"id":"chatcmpl-1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"word"},"finish_reason":null}]}`+"\n\n", 1000)
-	b.SetBytes(int64(len(stream)))
+	b.SetBytes(int64(len(benchStream)))
 	b.ReportAllocs()
 	for b.Loop() {
-		r := NewReader(strings.NewReader(stream), testLimit, nil)
+		r := NewReader(strings.NewReader(benchStream), testLimit, nil)
 		for {
 			if _, err := r.Next(); err != nil {
 				break
 			}
+		}
+	}
+}
+
+// The limit: the standard library finding the lines, and nothing else.
+func BenchmarkNext_LimitLines(b *testing.B) {
+	b.SetBytes(int64(len(benchStream)))
+	b.ReportAllocs()
+	for b.Loop() {
+		s := bufio.NewScanner(strings.NewReader(benchStream))
+		for s.Scan() {
+			_ = s.Bytes()
 		}
 	}
 }
