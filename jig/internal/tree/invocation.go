@@ -1,0 +1,250 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/magi-jig/magi-jig/jig/internal/channel"
+	"github.com/magi-jig/magi-jig/jig/internal/contract"
+	"github.com/magi-jig/magi-jig/jig/internal/fault"
+	"github.com/magi-jig/magi-jig/jig/internal/run0"
+)
+
+// invocation is one Flow process and what it owns.
+type invocation struct {
+	root   *root
+	parent *invocation
+	target *Target
+	party  channel.Party
+	depth  int // the root is 1
+	ledger *run0.Ledger
+	stderr *capture
+
+	tasks sync.WaitGroup // dispatched operations
+
+	mu       sync.Mutex
+	children map[*invocation]bool // guarded by mu
+	process  Process              // guarded by mu; nil before and after
+	acp      bool                 // a native call is under way; guarded by mu
+	unproved bool                 // the end of something owned is not proved; guarded by mu
+	untidy   bool                 // something owned could not be put away; guarded by mu
+	forced   bool                 // killed from above; guarded by mu
+}
+
+func (r *root) invocation(parent *invocation, t *Target) *invocation {
+	i := &invocation{
+		root: r, parent: parent, target: t, party: r.party(), depth: 1,
+		ledger: run0.NewLedger(run0.Limits{}), children: map[*invocation]bool{},
+	}
+	if parent != nil {
+		i.depth = parent.depth + 1
+	}
+	i.stderr = newCapture(r.l.StderrKept)
+	return i
+}
+
+// label names the invocation for people.
+func (i *invocation) label() string {
+	if i.parent == nil {
+		return i.target.Name
+	}
+	return i.parent.label() + " > " + i.target.Name
+}
+
+func (i *invocation) lineage() []Ancestor {
+	var all []Ancestor
+	if i.parent != nil {
+		all = i.parent.lineage()
+	}
+	return append(all, Ancestor{i.target.Name, i.target.Request})
+}
+
+// run starts the process, moves the channels, and follows the run to its end.
+// The input has been checked.
+func (i *invocation) run(ctx context.Context, input jsontext.Value, from channel.Party, channels map[string]string) (*contract.Result, *fault.Error) {
+	ports := i.target.Package.Contract.Ports
+	release, err := i.root.take(&i.root.flows, i.root.l.Processes, "Flow processes")
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if !time.Now().Before(i.root.o.Deadline) {
+		return nil, fault.New(fault.DeadlineExceeded, "the deadline has passed")
+	}
+	p, serr := i.root.o.Launcher.StartFlow(ctx, i.target.Package)
+	if serr != nil {
+		if ctx.Err() != nil {
+			return nil, fault.New(fault.Cancelled, "the run was cancelled before it started")
+		}
+		var f *fault.Error
+		if errors.As(serr, &f) {
+			return nil, f
+		}
+		return nil, fault.New(fault.ExecutionFailed, "the Flow process could not be started: "+serr.Error())
+	}
+	if !i.hold(p) {
+		p.Kill()
+	}
+	grants, err := i.root.broker.Transfer(from, i.party, ports, channels)
+	if err != nil {
+		if !i.putAway(p).Confirmed {
+			i.report(func(up *invocation) { up.unproved = true })
+			err = fault.New(fault.Uncertain, "the end of the process could not be confirmed")
+		}
+		return nil, err
+	}
+	if channels == nil {
+		grants = nil
+	}
+	s, nerr := run0.New(run0.Options{
+		In: p.Input(), Out: p.Output(), Handler: i, CheckResult: i.target.Package.Contract.CheckResult,
+		Run: run0.Run{Input: input, Settings: i.target.Settings, Scratch: "/scratch", DeadlineUnixMS: i.root.o.Deadline.UnixMilli(), Channels: grants},
+	})
+	if nerr != nil {
+		i.putAway(p)
+		i.root.broker.Finish(i.party, false)
+		var f *fault.Error
+		if errors.As(nerr, &f) {
+			return nil, f
+		}
+		return nil, fault.New(fault.ExecutionFailed, nerr.Error())
+	}
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		i.drain(p, s)
+	}()
+	s.Start()
+	i.follow(ctx, p, s)
+	exit := i.putAway(p)
+	<-drained
+	i.tasks.Wait() // owned work ends before its owner is judged
+	i.mu.Lock()
+	exit.Confirmed = exit.Confirmed && !i.unproved
+	exit.Cleanup = exit.Cleanup && !i.untidy
+	i.mu.Unlock()
+	ending := s.End(exit)
+	i.root.broker.Finish(i.party, false) // a no-op where it answered
+	if !exit.Confirmed {
+		i.report(func(up *invocation) { up.unproved = true })
+	} else if !exit.Cleanup {
+		i.report(func(up *invocation) { up.untidy = true })
+	}
+	return ending.Result, ending.Err
+}
+
+// report tells the invocation above what it must not succeed over.
+func (i *invocation) report(mark func(*invocation)) {
+	if i.parent != nil {
+		i.parent.mu.Lock()
+		mark(i.parent)
+		i.parent.mu.Unlock()
+	}
+}
+
+// follow waits until the process is dead or has to be killed, and kills it.
+func (i *invocation) follow(ctx context.Context, p Process, s *run0.Session) {
+	deadline := time.NewTimer(time.Until(i.root.o.Deadline))
+	defer deadline.Stop()
+	grace := time.NewTimer(0)
+	<-grace.C
+	defer grace.Stop()
+	end := i.root.l.Grace - time.Duration(i.depth-1)*i.root.l.GraceStep
+	kill := func() {
+		s.Killed()
+		i.killBelow()
+		p.Kill()
+	}
+	cancelled, timeout, doomed, force := ctx.Done(), deadline.C, s.Doomed(), i.root.o.Force
+	for {
+		select {
+		case <-p.Ended():
+			return
+		case <-doomed:
+			doomed = nil
+			// A process that has ended by itself tells more by its status than by
+			// the kill that comes too late for it.
+			select {
+			case <-p.Ended():
+				return
+			case <-s.Drained():
+				if i.endsSoon(p) {
+					return
+				}
+			default:
+			}
+			kill()
+		case <-force:
+			force = nil
+			s.Cancel(fault.New(fault.Cancelled, "the run was stopped"))
+			kill()
+		case <-cancelled:
+			cancelled = nil
+			if s.Cancel(fault.New(fault.Cancelled, "the run was cancelled")) {
+				grace.Reset(end)
+			}
+		case <-timeout:
+			timeout = nil
+			s.Cancel(fault.New(fault.DeadlineExceeded, "the deadline has passed"))
+			grace.Reset(end)
+		case <-grace.C:
+			kill()
+		}
+	}
+}
+
+// endsSoon gives a process whose output has ended its grace to end by itself.
+func (i *invocation) endsSoon(p Process) bool {
+	wait := time.NewTimer(i.root.l.Grace)
+	defer wait.Stop()
+	select {
+	case <-p.Ended():
+		return true
+	case <-i.root.o.Force:
+	case <-wait.C:
+	}
+	return false
+}
+
+// hold remembers the process for kills from above. False means that one came
+// before it.
+func (i *invocation) hold(p Process) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.process = p
+	return !i.forced
+}
+
+// killBelow kills everything below the invocation, the lowest first.
+func (i *invocation) killBelow() {
+	i.mu.Lock()
+	children := make([]*invocation, 0, len(i.children))
+	for c := range i.children {
+		children = append(children, c)
+	}
+	i.mu.Unlock()
+	for _, c := range children {
+		c.killBelow()
+		c.mu.Lock()
+		c.forced = true
+		if c.process != nil {
+			c.process.Kill()
+		}
+		c.mu.Unlock()
+	}
+}
+
+// putAway fences the process and releases what belonged to it.
+func (i *invocation) putAway(p Process) run0.Exit {
+	exit, err := p.Fence()
+	i.mu.Lock()
+	i.process = nil
+	i.mu.Unlock()
+	x := run0.Exit{Code: exit.Code, Killed: exit.Killed, Limit: exit.Limit, Confirmed: err == nil}
+	x.Cleanup = err == nil && p.Close() == nil
+	return x
+}
