@@ -36,7 +36,7 @@ func pages(ctx context.Context, e *Env) (string, error) {
 	}
 	links, programs := 0, 0
 	for _, file := range files {
-		if path.Ext(file) != ".md" || strings.Contains("/"+file, "/testdata/") {
+		if path.Ext(file) != ".md" || strings.Contains("/"+file, "/testdata/") || file == conformancePage || file == complaintsPage {
 			continue
 		}
 		data, err := workspace.Read(e.Work.Root, file)
