@@ -153,7 +153,7 @@ func TestDecodePayloadIsStrictAboutEveryMember(t *testing.T) {
 		}
 		accept(" \t\r\n"+s.want+" \t\r\n", "white space")
 		// Cut anywhere it is never taken for whole.
-		for i := range len(s.want) {
+		for i := 0; i < len(s.want); i += 1 + len(s.want)/500 {
 			reject(s.want[:i], "cut")
 		}
 	}

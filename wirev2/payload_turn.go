@@ -9,9 +9,6 @@ type ManifestMember struct {
 	Manifest *Manifest // nil is null where Present
 }
 
-// IsZero reports whether the member is absent.
-func (m ManifestMember) IsZero() bool { return !m.Present }
-
 // TurnState is the state of an active turn.
 type TurnState string
 

@@ -162,8 +162,9 @@ func TestComplaint30ClaudeCode58648(t *testing.T) {
 
 // complaint: 31 tyrchen/claude-agent-sdk-rs#28 - a size counter that was never reset killed the stream after 10 MB in total
 func TestComplaint31ClaudeAgentSDKRs28(t *testing.T) {
-	record := []byte(padded(10 << 10))
 	const records = 10000
+	record := []byte(strings.Replace(statusRequest, `{}`, `{"a":"`+x(10<<10-len(statusRequest)-len(`"a":""`)-1)+`"}`, 1) + "\n")
+	require.Len(t, record, 10<<10)
 	left := records
 	var rest []byte
 	r := newReader(t, readerFunc(func(p []byte) (int, error) {

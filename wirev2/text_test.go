@@ -23,6 +23,9 @@ func TestAppendStringEscapesWhatIsListedAndNothingElse(t *testing.T) {
 		require.Equal(t, `"`+want+`"`, string(AppendString(nil, string(r))), "U+%04X", r)
 		// In every place of an eight-byte step, from the Go string and from raw JSON.
 		for before := range 9 {
+			if r >= 0x100 && (r < 0x2000 || r > 0x2100) && before != int(r)%9 {
+				continue
+			}
 			text := strings.Repeat("a", before) + string(r) + "bcdefghij"
 			encoded := `"` + strings.Repeat("a", before) + want + `bcdefghij"`
 			require.Equal(t, encoded, string(AppendString(nil, text)))
