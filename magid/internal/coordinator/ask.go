@@ -40,6 +40,19 @@ var verbs = map[wirev2.Method]verb{
 	wirev2.MethodTurnStart:       (*core).turnStart,
 	wirev2.MethodTurnStop:        (*core).turnStop,
 	wirev2.MethodOperationLookup: (*core).lookup,
+
+	wirev2.MethodSessionResourcesList:       (*core).resourcesList,
+	wirev2.MethodSessionResourcesRegister:   (*core).resourcesRegister,
+	wirev2.MethodSessionResourcesUnregister: (*core).resourcesUnregister,
+	wirev2.MethodSessionResourcesClear:      (*core).resourcesClear,
+	wirev2.MethodTurnApplicationEvidence:    (*core).evidence,
+	wirev2.MethodTurnApplicationToolResult:  (*core).toolResult,
+	wirev2.MethodExecutorCreate:             (*core).executorCreate,
+	wirev2.MethodExecutorConfirm:            (*core).executorConfirm,
+	wirev2.MethodExecutorResume:             (*core).executorResume,
+	wirev2.MethodExecutorRotate:             (*core).executorRotate,
+	wirev2.MethodExecutorRotateConfirm:      (*core).executorRotateConfirm,
+	wirev2.MethodExecutorRelease:            (*core).executorRelease,
 }
 
 // handle takes a request from the operation's freshness to its step. The order

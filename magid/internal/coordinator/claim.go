@@ -60,6 +60,7 @@ func (k *core) grant(a *ask) wirev2.Secret {
 	}
 	token := k.newToken()
 	s.generation++
+	k.resources.Claim(registryOf(a), k.now) // a takeover leaves the registry claimed all along
 	s.grant = &Grant{session: s.id, generation: s.generation}
 	s.holder = a.conn
 	s.token = newDigest(token)
@@ -77,6 +78,9 @@ func (k *core) ungrant(s *session, why string) {
 	k.change(s)
 	if t := s.turn; t != nil && t.phase == preparing {
 		k.dropTurn(t, &wirev2.Error{Code: wirev2.CodeStaleConnection, Message: why + " while the turn was being prepared"})
+	}
+	if a := k.capturing; a != nil && a.grant == ended {
+		k.refuse(a, wirev2.CodeStaleConnection, why+" while the source was being captured")
 	}
 	for i := 0; i < len(s.waiting); {
 		if a := s.waiting[i]; a.grant == ended {
@@ -98,6 +102,7 @@ func (k *core) release(a *ask) (func(), *wirev2.Error) {
 		s := a.session
 		k.decide(a)
 		k.ungrant(s, "control of the session was released")
+		k.resources.Unclaim(registryOf(a), k.now)
 		s.then = append(s.then, func() { k.answer(a, wirev2.SessionReleaseReply{}, nil) })
 	}, nil
 }

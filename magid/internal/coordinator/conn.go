@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/magi-jig/magi-jig/appresources"
 	"github.com/magi-jig/magi-jig/wirev2"
 )
 
@@ -21,6 +22,7 @@ type Conn struct {
 func (k *core) connect(id wirev2.ID, selected bool, out Outbox) *Conn {
 	c := &Conn{id: id, selected: selected, out: out, controls: make(map[*session]struct{})}
 	k.conns[c] = struct{}{}
+	k.peers[c.executorConn()] = c
 	return c
 }
 
@@ -34,6 +36,11 @@ func (k *core) disconnect(c *Conn) {
 	delete(k.conns, c)
 	for _, s := range slices.SortedFunc(maps.Keys(c.controls), byID) {
 		k.ungrant(s, "the connection ended")
+		k.resources.Unclaim(appresources.ID(s.id), k.now)
+	}
+	delete(k.peers, c.executorConn())
+	if at, held := k.executors.Disconnect(c.executorConn(), k.now); held {
+		k.executorMoved(at.ID)
 	}
 	k.settleIdle(before)
 }

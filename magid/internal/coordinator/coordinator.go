@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"sync"
@@ -24,7 +25,10 @@ type Options struct {
 	// Unconfigured says in one line what to set where Provider is nil.
 	Unconfigured string
 	Limits       worker.Limits
-	Log          *slog.Logger // optional; nil means no log
+	// StateDir is the daemon's state folder, which no capture reads. Optional; ""
+	// is for tests that keep no state beside a workspace.
+	StateDir string
+	Log      *slog.Logger // optional; nil means no log
 }
 
 // Coordinator decides requests and runs turns. It is safe for concurrent use.
@@ -32,6 +36,7 @@ type Coordinator struct {
 	store  *journal.Store
 	worker *worker.Worker
 	log    *slog.Logger
+	state  string // the state folder
 	start  time.Time
 
 	mu      sync.Mutex
@@ -61,19 +66,27 @@ func New(o Options) (*Coordinator, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := settings{instance: o.Instance, version: o.Version, newID: wirev2.NewID, newToken: wirev2.NewSecret}
+	s := settings{
+		instance: o.Instance, version: o.Version, newID: wirev2.NewID, newToken: wirev2.NewSecret, random: rand.Reader,
+		reserved: o.Catalog.Reserved,
+	}
 	if o.Provider == nil {
 		s.unconfigured = defaultUnconfigured
 		if o.Unconfigured != "" {
 			s.unconfigured = o.Unconfigured
 		}
 	}
+	k, err := newCore(s)
+	if err != nil {
+		return nil, err
+	}
 	return &Coordinator{
 		store:   o.Store,
 		worker:  w,
 		log:     o.Log,
+		state:   o.StateDir,
 		start:   time.Now(),
-		core:    newCore(s),
+		core:    k,
 		cancels: make(map[*turn]context.CancelCauseFunc),
 	}, nil
 }

@@ -1,8 +1,11 @@
 package coordinator
 
 import (
+	"io"
 	"time"
 
+	"github.com/magi-jig/magi-jig/appresources"
+	"github.com/magi-jig/magi-jig/executorauth"
 	"github.com/magi-jig/magi-jig/wirev2"
 )
 
@@ -39,6 +42,13 @@ type core struct {
 	turns      map[wirev2.ID]*turn // active ones and those whose operation is retained
 	active     int                 // turns that prepare or run
 	idleSince  time.Duration       // valid while idle
+
+	resources *appresources.Set
+	executors *executorauth.Authority
+	peers     map[executorauth.ConnID]*Conn
+	capturing *ask                   // the registration that has the capture slot
+	calls     map[wirev2.ID]*appCall // of active turns, settled ones too
+	needs     uint64                 // of the newest call
 }
 
 // settings is what a core is told once.
@@ -48,29 +58,55 @@ type settings struct {
 	unconfigured string // why there is no provider; "" where there is one
 	newID        func() wirev2.ID
 	newToken     func() wirev2.Secret
+	random       io.Reader              // of executor ids and secrets
+	reserved     func(name string) bool // names that no resource may have
 }
 
-func newCore(s settings) *core {
+func newCore(s settings) (*core, error) {
+	resources, err := appresources.New(appresources.Options{
+		NewID: func() appresources.ID { return appresources.ID(s.newID()) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	executors, err := executorauth.New(s.random, executorauth.Limits{})
+	if err != nil {
+		return nil, err
+	}
 	return &core{
 		settings:   s,
 		conns:      make(map[*Conn]struct{}),
 		sessions:   make(map[wirev2.ID]*session),
 		operations: make(map[wirev2.ID]*operation),
 		turns:      make(map[wirev2.ID]*turn),
-	}
+		resources:  resources,
+		executors:  executors,
+		peers:      make(map[executorauth.ConnID]*Conn),
+		calls:      make(map[wirev2.ID]*appCall),
+	}, nil
 }
 
 // advance moves time on and does what has come due. It comes before every verb,
 // so that expiry wins over whatever happens at the same instant (magid: Ties).
 func (k *core) advance(now time.Duration) {
 	k.now = max(k.now, now)
+	k.resources.Expire(k.now)
+	k.executors.Expire(k.now)
 	for d := k.timers.due(k.now); d != nil; d = k.timers.due(k.now) {
 		d.fire()
 	}
 }
 
 // next is when advance has something to do again.
-func (k *core) next() (time.Duration, bool) { return k.timers.next() }
+func (k *core) next() (time.Duration, bool) {
+	next, ok := k.timers.next()
+	for _, other := range []func() (time.Duration, bool){k.resources.NextDeadline, k.executors.NextDeadline} {
+		if at, armed := other(); armed && (!ok || at < next) {
+			next, ok = at, true
+		}
+	}
+	return next, ok
+}
 
 // do adds an effect.
 func (k *core) do(e effect) { k.effects = append(k.effects, e) }

@@ -113,7 +113,7 @@ func TestDeadlineNeverBoundsTheTurn(t *testing.T) {
 
 // rule: W-307
 func TestDeadlineIsLookedAtWhenTheStateStepBegins(t *testing.T) {
-	k := newCore(settings{newID: wirev2.NewID, newToken: wirev2.NewSecret})
+	k := bareCore()
 	for _, c := range []struct {
 		now     time.Duration
 		expired bool
@@ -134,7 +134,7 @@ func TestComplaint53Orch3491DeadlinesKnowNoWallClock(t *testing.T) {
 	r := newRig(t, t.TempDir())
 	require.Contains(t, r.c.start.String(), " m=", "the start is a monotonic reading")
 	r.close()
-	k := newCore(settings{newID: wirev2.NewID, newToken: wirev2.NewSecret})
+	k := bareCore()
 	k.advance(time.Hour)
 	fired := false
 	k.timers.arm(2*time.Hour, func() { fired = true })

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"github.com/magi-jig/magi-jig/appresources"
 	"github.com/magi-jig/magi-jig/magid/internal/journal"
 	"github.com/magi-jig/magi-jig/wirev2"
 )
@@ -68,6 +69,31 @@ type (
 		lease   lease
 	}
 
+	// captureSource reads a workspace file; comes back with captured.
+	captureSource struct {
+		ask       *ask
+		staging   *appresources.Staging
+		workspace string
+		path      string
+	}
+	// dispatchCall queues the record of a call for its executor; the host tells at
+	// once, with dispatchedCall, whether it fitted.
+	dispatchCall struct {
+		conn  *Conn
+		event wirev2.Event
+		call  *appCall
+	}
+	// markCall notes on the disk that a call waits; comes back with callMarked.
+	markCall struct {
+		call  *appCall
+		lease lease
+	}
+	// unmarkCall takes that back; comes back with callUnmarked.
+	unmarkCall struct {
+		call  *appCall
+		lease lease
+	}
+
 	// startTurn begins the goroutine of a turn: it prepares, asks admitTurn, and
 	// if it is admitted records the prompt and runs the turn to its end.
 	startTurn struct{ turn *turn }
@@ -88,5 +114,9 @@ func (listSessions) effect()   {}
 func (readHistory) effect()    {}
 func (openLease) effect()      {}
 func (closeLease) effect()     {}
+func (captureSource) effect()  {}
+func (dispatchCall) effect()   {}
+func (markCall) effect()       {}
+func (unmarkCall) effect()     {}
 func (startTurn) effect()      {}
 func (cancelTurn) effect()     {}

@@ -83,7 +83,7 @@ func (k *core) settleLease(s *session) {
 // leaseOpened comes back from openLease.
 func (k *core) leaseOpened(s *session, opened lease, err error) {
 	if err == nil {
-		s.lease, s.journal = leaseOpen, opened
+		s.lease, s.journal, s.workspace = leaseOpen, opened, opened.Workspace()
 		k.change(s)
 		return
 	}

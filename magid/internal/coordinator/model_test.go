@@ -149,10 +149,15 @@ func newWorld(seed uint64) *world {
 		ids++
 		return wirev2.ID(fmt.Sprintf("%08x-0000-4000-8000-000000000000", ids))
 	}
-	w.core = newCore(settings{
+	k, err := newCore(settings{
 		instance: newID(), newID: newID,
 		newToken: func() wirev2.Secret { ids++; return wirev2.Secret(fmt.Sprint("token-", ids)) },
+		random:   rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(seed >> 16)}),
 	})
+	if err != nil {
+		panic(err)
+	}
+	w.core = k
 	w.core.verify = verify
 	for range 2 {
 		w.sessions = append(w.sessions, &modelSession{id: newID(), lost: map[int64]bool{}})

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/magi-jig/magi-jig/appresources/capture"
 	"github.com/magi-jig/magi-jig/magid/internal/journal"
 	"github.com/magi-jig/magi-jig/wirev2"
 )
@@ -25,6 +26,8 @@ func (c *Coordinator) perform(e effect) {
 		e.conn.out.Text(e.event, e.grant, e.turn, e.text)
 	case hangUp:
 		e.conn.out.Disconnect(e.reason)
+	case dispatchCall:
+		c.core.dispatchedCall(e.call, e.conn.out.Event(e.event, nil))
 	case startTurn:
 		c.startTurn(e.turn)
 	case cancelTurn:
@@ -60,6 +63,25 @@ func (c *Coordinator) touchDisk(e effect) {
 			return err
 		})
 		c.update(func(k *core) { k.historyRead(e.ask, page, err) })
+	case captureSource:
+		var content []byte
+		err := c.guard("a source was not captured", e.ask.session.id, func() (err error) {
+			content, err = capture.Read(capture.Request{
+				Workspace: openable(e.workspace), Path: e.path, MaxBytes: e.staging.MaxBytes(), Excluded: c.excluded(),
+			})
+			return err
+		})
+		c.update(func(k *core) { k.captured(e, content, err) })
+	case markCall:
+		_ = c.guard("a call could not be marked as waiting", e.call.turn.session.id, func() error {
+			return e.lease.MarkWaiting(e.call.id)
+		}) // in the log; after a crash the call would then show as uncertain
+		c.update(func(k *core) { k.callMarked(e.call) })
+	case unmarkCall:
+		err := c.guard("the mark of a waiting call could not be taken back", e.call.turn.session.id, func() error {
+			return e.lease.MarkDispatching(e.call.id)
+		})
+		c.update(func(k *core) { k.callUnmarked(e.call, err) })
 	case openLease:
 		var opened lease
 		err := c.guard("a journal could not be opened", e.session.id, func() (err error) {
@@ -71,6 +93,14 @@ func (c *Coordinator) touchDisk(e effect) {
 		_ = c.guard("a journal could not be closed", e.session.id, e.lease.Close) // in the log, and no more to be done
 		c.update(func(k *core) { k.leaseClosed(e.session) })
 	}
+}
+
+// excluded is what no capture reads.
+func (c *Coordinator) excluded() []string {
+	if c.state == "" {
+		return nil
+	}
+	return []string{c.state}
 }
 
 // openable is a workspace as the kernel takes it, which is one byte shorter than

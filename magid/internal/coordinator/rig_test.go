@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 
@@ -245,7 +244,7 @@ func (p *peer) ok(q request, reply any) wirev2.Response {
 func (r *rig) decode(response wirev2.Response, reply any) {
 	r.t.Helper()
 	require.Nil(r.t, response.Error)
-	require.NoError(r.t, json.Unmarshal(response.Payload, reply, json.RejectUnknownMembers(true)))
+	require.NoError(r.t, wirev2.DecodePayload(response.Payload, reply))
 }
 
 // named gives the payloads of the events of one name.
@@ -256,7 +255,7 @@ func named[T any](p *peer, name wirev2.EventName) []T {
 	for _, event := range p.events {
 		if event.Event == name {
 			var payload T
-			require.NoError(p.r.t, json.Unmarshal(event.Payload, &payload, json.RejectUnknownMembers(true)))
+			require.NoError(p.r.t, wirev2.DecodePayload(event.Payload, &payload))
 			out = append(out, payload)
 		}
 	}

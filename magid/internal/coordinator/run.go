@@ -17,7 +17,7 @@ var errPanic = errors.New("the daemon failed; its log says how")
 func (c *Coordinator) startTurn(t *turn) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	c.cancels[t] = cancel
-	journal := t.session.journal
+	journal := t.journal
 	c.spawn(func() {
 		defer func() {
 			cancel(nil)
@@ -54,13 +54,14 @@ func (c *Coordinator) runTurn(ctx context.Context, t *turn, journal lease) {
 		return
 	}
 	out := c.worker.Run(ctx, worker.Job{
-		Turn:       t.id,
-		Workspace:  openable(journal.Workspace()),
-		Prompt:     t.prompt,
-		TextBudget: t.textBudget(),
-		Journal:    journal,
-		Listener:   listener{c, t},
-		History:    history,
+		Turn:        t.id,
+		Workspace:   openable(journal.Workspace()),
+		Prompt:      t.prompt,
+		TextBudget:  t.textBudget(),
+		Journal:     journal,
+		Listener:    listener{c, t},
+		History:     history,
+		Application: c.lent(t),
 	})
 	if out.Cancelled && errors.Is(context.Cause(ctx), errShutdown) {
 		out.Failure = &wirev2.TurnError{Code: wirev2.TurnInternal, Message: "the daemon was stopped before the turn ended"}

@@ -17,12 +17,13 @@ type session struct {
 	holder     *Conn // nil where nobody controls
 	token      digest
 
-	lease   leaseState
-	journal lease    // while the lease is open or closing
-	broken  bool     // a write failed: the journal has to be opened again
-	waiting []*ask   // requests whose step runs again when something changes
-	then    []func() // what waits for the lease to be closed, or to stay open after all
-	changed bool     // in core.changed
+	lease     leaseState
+	journal   lease    // while the lease is open or closing
+	workspace string   // known once the lease has been open
+	broken    bool     // a write failed: the journal has to be opened again
+	waiting   []*ask   // requests whose step runs again when something changes
+	then      []func() // what waits for the lease to be closed, or to stay open after all
+	changed   bool     // in core.changed
 
 	turn *turn // the one that prepares or runs
 	last *turn // the last one that ended, while its terminal is retained

@@ -32,6 +32,18 @@ func (k *core) counted(a *ask, sessions int, err error) {
 		Connections: int64(len(k.conns)),
 		Sessions:    int64(sessions),
 		ActiveTurns: int64(k.active),
+		Executors:   int64(k.executors.Counts(k.now).Executors),
+	}
+	used := k.resources.Usage()
+	reply.Retained = wirev2.Retained{
+		Snapshots: int64(used.Snapshots),
+		Entries:   int64(used.Entries),
+		Bytes:     int64(used.Bytes + used.CaptureBytes),
+	}
+	for _, c := range k.calls {
+		if !c.settled() {
+			reply.PendingCalls++
+		}
 	}
 	for _, s := range k.sessions {
 		if s.holder != nil {

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"crypto/rand"
 	"errors"
 	"flag"
 	"fmt"
@@ -25,6 +26,19 @@ func (quiet) Event(wirev2.Event, *Grant) bool                   { return true }
 func (quiet) Text(wirev2.Event, *Grant, wirev2.ID, string) bool { return true }
 func (quiet) Disconnect(string)                                 {}
 
+// bareCore is a core with nothing around it.
+func bareCore() *core {
+	k, err := newCore(settings{
+		instance: wirev2.NewID(), newID: wirev2.NewID, newToken: wirev2.NewSecret, random: rand.Reader,
+		reserved: func(name string) bool { return name == "read_file" },
+	})
+	if err != nil {
+		panic(err)
+	}
+	k.verify = verify
+	return k
+}
+
 // desk is a bare core with one connection that controls one session, and what
 // the core asked for.
 type desk struct {
@@ -36,8 +50,7 @@ type desk struct {
 }
 
 func newDesk() *desk {
-	k := newCore(settings{instance: wirev2.NewID(), newID: wirev2.NewID, newToken: wirev2.NewSecret})
-	k.verify = verify
+	k := bareCore()
 	d := &desk{core: k}
 	d.conn = k.connect(wirev2.NewID(), false, quiet{})
 	d.session = &session{id: wirev2.NewID()}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/magi-jig/magi-jig/appresources"
 	"github.com/magi-jig/magi-jig/wirev2"
 )
 
@@ -50,7 +51,11 @@ type turn struct {
 	text     strings.Builder
 	terminal *wirev2.Terminal // from closing on
 
-	manifest *wirev2.Manifest // nil for a turn without application, and while preparing
+	journal  lease
+	hold     *appresources.Hold // protects the registry and keeps the snapshot
+	app      *application       // nil for a turn without application
+	manifest *wirev2.Manifest   // nil for a turn without application, and while preparing
+	calls    []*appCall         // of the application's tools, in the order of need
 }
 
 // Causes of a turn's cancelled context.
@@ -103,4 +108,9 @@ func (t *turn) outcome(selected bool) any {
 }
 
 // textBudget is how many encoded bytes of assistant text the turn may have.
-func (t *turn) textBudget() int { return maxTextBytes }
+func (t *turn) textBudget() int {
+	if t.manifest == nil {
+		return maxTextBytes
+	}
+	return maxTextBytes - t.app.manifest.FieldBytes()
+}

@@ -1,6 +1,10 @@
 package coordinator
 
-import "github.com/magi-jig/magi-jig/wirev2"
+import (
+	"slices"
+
+	"github.com/magi-jig/magi-jig/wirev2"
+)
 
 // turnStart is turn.start: it is answered once the turn is accepted and its user
 // record is durable (wire-v2 4: Turns).
@@ -17,27 +21,26 @@ func (k *core) turnStart(a *ask) (func(), *wirev2.Error) {
 		if !k.needLease(a) {
 			return
 		}
-		if refusal := k.checkTurn(a, &q); refusal != nil {
+		hold, app, refusal := k.selectResources(a, q.Application)
+		if refusal == nil {
+			if refusal = k.checkTurn(&q); refusal != nil {
+				k.resources.Release(hold, k.now)
+			}
+		}
+		if refusal != nil {
 			k.fail(a, refusal)
 			return
 		}
-		k.prepareTurn(a, &q)
+		k.prepareTurn(&turn{
+			id: k.newID(), session: a.session, ask: a, prompt: q.Prompt, journal: a.session.journal, hold: hold, app: app,
+		})
 	}, nil
 }
 
-// checkTurn makes the state checks after turn_active, in the order of wire-v2 4.
-func (k *core) checkTurn(a *ask, q *wirev2.TurnStartRequest) *wirev2.Error {
+// checkTurn makes the state checks that follow those of selectResources, in the
+// order of wire-v2 4.
+func (k *core) checkTurn(q *wirev2.TurnStartRequest) *wirev2.Error {
 	switch {
-	case q.Application != nil && !a.conn.selected:
-		return &wirev2.Error{
-			Code:    wirev2.CodeUnsupportedCapability,
-			Message: "application needs a connection that negotiated application_resources_v1",
-		}
-	case q.Application != nil:
-		return &wirev2.Error{
-			Code:    wirev2.CodeUnsupportedCapability,
-			Message: "application resources are not served yet",
-		}
 	case len(q.Prompt) > maxPromptBytes:
 		return limitExceeded("the prompt has more than max_prompt_bytes (24,576)")
 	case wirev2.EncodedStringLen(q.Prompt) > maxPromptBytes:
@@ -55,8 +58,8 @@ func limitExceeded(message string) *wirev2.Error {
 }
 
 // prepareTurn takes the session's place for a turn and has its settings prepared.
-func (k *core) prepareTurn(a *ask, q *wirev2.TurnStartRequest) {
-	t := &turn{id: k.newID(), session: a.session, ask: a, prompt: q.Prompt}
+func (k *core) prepareTurn(t *turn) {
+	a := t.ask
 	before := k.idle()
 	a.session.turn = t
 	k.turns[t.id] = t
@@ -73,6 +76,18 @@ func (k *core) prepareTurn(a *ask, q *wirev2.TurnStartRequest) {
 	k.do(startTurn{t})
 }
 
+// preparing gives the turns that are being prepared, in a stable order.
+func (k *core) preparing() []*turn {
+	var out []*turn
+	for _, t := range k.turns {
+		if t.phase == preparing {
+			out = append(out, t)
+		}
+	}
+	slices.SortFunc(out, byTurn)
+	return out
+}
+
 // dropTurn ends a turn that was not accepted: nothing of it stays but the
 // rejected operation, and a terminal of an earlier turn shows again.
 func (k *core) dropTurn(t *turn, refusal *wirev2.Error) {
@@ -85,6 +100,7 @@ func (k *core) dropTurn(t *turn, refusal *wirev2.Error) {
 // leaveTurn frees the session's place for a turn.
 func (k *core) leaveTurn(t *turn, end phase) {
 	before := k.idle()
+	k.letGo(t)
 	t.phase = end
 	t.session.turn = nil
 	k.change(t.session)
@@ -104,6 +120,10 @@ func (k *core) admitTurn(t *turn, omitted int, err error) *wirev2.UserRecord {
 			Code:    wirev2.CodePreparationFailed,
 			Message: "the session's history could not be read; the log says why",
 		})
+		return nil
+	}
+	if refusal := k.stamp(t); refusal != nil {
+		k.dropTurn(t, refusal)
 		return nil
 	}
 	t.phase, t.omitted = admitted, omitted

@@ -40,5 +40,6 @@ func (k *core) stopTurn(t *turn) {
 	if !t.stop {
 		t.stop = true
 		k.do(cancelTurn{t, errStopped})
+		k.cancelCalls(t)
 	}
 }

@@ -7,11 +7,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// object reads a model's arguments: exactly one strict JSON object, whose
-// compact form fits the limit. The text of an error goes to the model.
+// object reads a model's arguments: exactly one strict JSON object that fits the
+// limit as it was written and in its compact form, as those of an application's
+// tool do. The text of an error goes to the model.
 func object(written string) (jsontext.Value, error) {
-	if written == "" {
+	switch {
+	case written == "":
 		return nil, errors.New("the arguments are empty, not a JSON object")
+	case len(written) > maxValueBytes:
+		return nil, fmt.Errorf("the arguments have more than %d bytes", maxValueBytes)
 	}
 	value := jsontext.Value(written)
 	// The defaults of this package refuse duplicate members, invalid UTF-8, lone

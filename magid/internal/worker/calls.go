@@ -27,6 +27,7 @@ type call struct {
 	providerID string
 	minted     bool
 	name       string
+	tool       tool           // of a name that there is
 	written    string         // arguments as the model wrote them
 	arguments  jsontext.Value // compact; nil where they are invalid
 	result     *wirev2.ToolResultRecord
@@ -39,7 +40,13 @@ func (r *run) execute(ctx context.Context, asked []provider.Call) *wirev2.TurnEr
 	if failed != nil {
 		return failed
 	}
-	records := []wirev2.Record{&wirev2.AssistantRecord{TurnID: r.job.Turn, Text: string(r.replyText), ToolCalls: ids(calls)}}
+	var records []wirev2.Record
+	for _, c := range calls {
+		if c.tool.application != nil {
+			records = append(records, r.contract(c.tool.application)...)
+		}
+	}
+	records = append(records, &wirev2.AssistantRecord{TurnID: r.job.Turn, Text: string(r.replyText), ToolCalls: ids(calls)})
 	var valid, refused []*call
 	for _, c := range calls {
 		records = append(records, r.callRecord(c))
@@ -134,24 +141,13 @@ func (r *run) mint(given map[string]struct{}, position int) string {
 
 // check reads the arguments strictly; a call that fails gets its result here.
 func (r *run) check(c *call) {
-	reason := ""
-	arguments, err := object(c.written)
-	switch {
-	case !r.catalog.Has(c.name):
-		reason = "there is no tool of this name"
-	case err != nil:
-		reason = err.Error()
-	default:
-		if refusal := r.catalog.CheckArguments(c.name, arguments); refusal != nil {
-			reason = refusal.Message
-		}
-	}
-	if reason == "" {
+	arguments, err := r.fit(c)
+	if err == nil {
 		c.arguments = arguments
 		return
 	}
 	r.invalid++
-	message := reason + "; nothing was run. The arguments were: " + quote(c.written)
+	message := err.Error() + "; nothing was run. The arguments were: " + quote(c.written)
 	c.result = r.synthetic(c, wirev2.ToolInvalidArguments, message)
 }
 
@@ -164,6 +160,10 @@ func (r *run) callRecord(c *call) *wirev2.ToolCallRecord {
 		Minted:         c.minted,
 		Name:           c.name,
 		Arguments:      c.arguments,
+	}
+	if t := c.tool.application; t != nil {
+		resource, revision, sum := wirev2.ID(t.ResourceID), wirev2.ID(t.RevisionID), t.RevisionSHA256
+		record.ResourceID, record.RevisionID, record.RevisionSHA256 = &resource, &revision, &sum
 	}
 	if c.arguments == nil {
 		text := quote(c.written)

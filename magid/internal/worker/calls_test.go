@@ -145,12 +145,22 @@ func TestQuoteOfInvalidArgumentsIsCutAtACharacter(t *testing.T) {
 	require.Equal(t, strings.Repeat("a", 1022)+"é", quote(strings.Repeat("a", 1022)+"éb"))
 }
 
-func TestArgumentsAtTheirLimitRunAndWhiteSpaceDoesNotCount(t *testing.T) {
+func TestArgumentsRunCompactAndUpToTheirLimit(t *testing.T) {
 	exact := `{"a":"` + strings.Repeat("x", maxValueBytes-len(`{"a":""}`)) + `"}`
-	b := newBench(t, say("", ask("1", "echo", " { \"a\" :\n"+exact[len(`{"a":`):])), say("done"))
-	b.run(t.Context(), "go")
-	require.Equal(t, exact, string(b.last().Replies[0].Calls[0].Call.Arguments))
-	require.Contains(t, b.traced(), "echo succeeded")
+	for written, want := range map[string]string{
+		exact:                       exact,
+		exact + " ":                 "",
+		" { \"a\" :\n[ 1 , 2 ] }\t": `{"a":[1,2]}`,
+	} {
+		b := newBench(t, say("", ask("1", "echo", written)), say("done"))
+		b.run(t.Context(), "go")
+		if want == "" {
+			require.NotContains(t, b.traced(), "run ")
+			continue
+		}
+		require.Equal(t, want, string(b.last().Replies[0].Calls[0].Call.Arguments))
+		require.Contains(t, b.traced(), "echo succeeded")
+	}
 }
 
 // rule: W-240

@@ -91,6 +91,8 @@ type Job struct {
 	Journal    Journal   // required
 	Listener   Listener  // required
 	History    History   // from [Worker.Prepare]
+	// Application is what an application lends; nil for a turn without.
+	Application *Application
 }
 
 // Outcome is how a turn ended.

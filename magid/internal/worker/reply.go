@@ -17,9 +17,8 @@ const separator = "\n\n"
 func (r *run) reply(ctx context.Context) ([]provider.Call, *wirev2.TurnError) {
 	r.replies++
 	r.replyText = nil
-	system := systemPrompt
 	got, err := r.provider.Stream(ctx, provider.Request{
-		System:          system,
+		System:          r.system,
 		Messages:        r.messages,
 		Tools:           r.tools,
 		MaxOutputTokens: r.limits.MaxOutputTokens,

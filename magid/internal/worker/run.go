@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime/debug"
 
+	"github.com/magi-jig/magi-jig/appresources"
 	"github.com/magi-jig/magi-jig/magid/internal/provider"
 	"github.com/magi-jig/magi-jig/wirev2"
 )
@@ -26,6 +27,10 @@ type run struct {
 	used      int    // encoded bytes of accepted text
 	replies   int    // asked for so far
 	replyText []byte // of the present reply, until its record is written
+
+	system      string
+	application map[string]*appresources.Tool
+	contracts   map[appresources.Tuple]bool // whose record is written
 
 	seen    map[string]struct{} // provider call ids of the turn
 	calls   int                 // of the turn
@@ -58,6 +63,7 @@ func (w *Worker) Run(ctx context.Context, job Job) (out Outcome) {
 	for _, tool := range w.catalog.Tools() {
 		r.tools = append(r.tools, provider.Tool{Name: tool.Name, Description: tool.Description, InputSchema: tool.InputSchema})
 	}
+	r.lend(job.Application)
 	return r.loop(ctx)
 }
 
@@ -110,8 +116,14 @@ func (r *run) abandon() Outcome {
 		Failure: failure(wirev2.TurnInternal, "the daemon failed while it ran the turn; the log says how"),
 		Usage:   r.usage,
 	}
+	if r.job.Application != nil && r.job.Application.Host != nil {
+		r.job.Application.Host.Cancel()
+	}
 	for _, c := range r.open {
 		c.result = r.synthetic(c, wirev2.ToolCancelled, "the turn ended before the call did")
+		if c.tool.application != nil {
+			c.result.ExternalEffects = wirev2.EffectsUncertain // it may have been dispatched
+		}
 	}
 	if r.broken || !r.settle(r.open) {
 		out.Failure = journalFailed()
