@@ -60,27 +60,6 @@ func (f *Frame) WriteTo(w io.Writer) (int64, error) {
 // the bytes it has received.
 const pieceBytes = 32 << 10
 
-// append keeps a text. The last one of a frame gets the storage it needs and no
-// more.
-func (f *Frame) append(text []byte, end bool) {
-	if last := len(f.pieces) - 1; last >= 0 {
-		p := f.pieces[last]
-		n := min(len(text), cap(p)-len(p))
-		f.pieces[last] = append(p, text[:n]...)
-		f.size += n
-		text = text[n:]
-	}
-	if len(text) == 0 {
-		return
-	}
-	size := pieceBytes
-	if end {
-		size = len(text)
-	}
-	f.pieces = append(f.pieces, append(make([]byte, 0, size), text...))
-	f.size += len(text)
-}
-
 // held returns how many bytes of storage the frame occupies.
 func (f *Frame) held() int {
 	n := cap(f.pieces) * 24

@@ -10,6 +10,10 @@ import (
 	"github.com/magi-jig/magi-jig/acpframing/json0"
 )
 
+// spare is by how much the room for a text is larger than the text: whole words are
+// written, and the length is looked at after each.
+const spare = 16
+
 // The two spellings that nearly every item has: canonical JSON, which a host
 // sends on, and the order in which people write it.
 const (
@@ -22,7 +26,7 @@ const (
 )
 
 // readItem decodes the text of a data fragment into dst, which has room for most
-// bytes and 8 more.
+// bytes and spare more.
 func readItem(dst, item []byte, most int) (n int, end bool, broken Rule) {
 	if len(item) > MaxItemBytes {
 		return 0, false, RuleShape
@@ -152,13 +156,36 @@ func unquote(dst, item []byte, i, most int) (n, tail int, broken Rule) {
 		for i+8 <= len(item) && n <= most {
 			x := binary.LittleEndian.Uint64(item[i:])
 			binary.LittleEndian.PutUint64(dst[n:], x)
-			if m := text.Special(x); m != 0 {
-				n += text.First(m)
-				i += text.First(m)
+			m := text.Special(x)
+			if m == 0 {
+				n += 8
+				i += 8
+				continue
+			}
+			// The short escapes that lie within the word.
+			left := 8
+			for m != 0 { // n may pass most by less than a word here
+				k := text.First(m)
+				d := unescaped[byte(x>>(8*k+8))] // of 0 if the word ends here
+				if byte(x>>(8*k)) != '\\' || d == 0 {
+					left = k
+					m = 1 // not one of these
+					break
+				}
+				n += k
+				dst[n] = d
+				n++
+				i += k + 2
+				left -= k + 2
+				x >>= 8*k + 16
+				m >>= 8*k + 16
+				binary.LittleEndian.PutUint64(dst[n:], x)
+			}
+			n += left
+			i += left
+			if m != 0 {
 				break
 			}
-			n += 8
-			i += 8
 		}
 		for i < len(item) && n <= most && !text.IsSpecial(item[i]) {
 			dst[n] = item[i]
@@ -185,6 +212,16 @@ func unquote(dst, item []byte, i, most int) (n, tail int, broken Rule) {
 		n += utf8.EncodeRune(dst[n:], r)
 		i += used
 	}
+}
+
+// unescaped is what the escapes of two bytes stand for, by their second byte.
+var unescaped = [256]byte{
+	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
+}
+
+// escaped is the second byte of the escapes of two bytes, by what they stand for.
+var escaped = [256]byte{
+	'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't',
 }
 
 // checkDecoded looks at a text that is not too long.
@@ -221,52 +258,46 @@ func appendItem(dst, t []byte, end bool) []byte {
 }
 
 // quote writes t as the inside of a JSON string, with the escapes that canonical
-// JSON has, into dst, which is large enough. It returns the length.
+// JSON has, into dst, which has room for 6 bytes for each of t and 8 more. It
+// returns the length.
 func quote(dst, t []byte) int {
-	n := 0
-	for i := 0; i < len(t); {
-		if i+8 <= len(t) {
-			x := binary.LittleEndian.Uint64(t[i:])
+	n, i := 0, 0
+	for ; i+8 <= len(t); i += 8 {
+		x := binary.LittleEndian.Uint64(t[i:])
+		binary.LittleEndian.PutUint64(dst[n:], x)
+		left := 8
+		for m := text.Special(x); m != 0; {
+			k := text.First(m)
+			n += k
+			n += escape(dst[n:], byte(x>>(8*k)))
+			left -= k + 1
+			x >>= 8*k + 8
+			m >>= 8*k + 8
 			binary.LittleEndian.PutUint64(dst[n:], x)
-			m := text.Special(x)
-			if m == 0 {
-				n += 8
-				i += 8
-				continue
-			}
-			n += text.First(m)
-			i += text.First(m)
-		} else if !text.IsSpecial(t[i]) {
-			dst[n] = t[i]
-			n++
-			i++
+		}
+		n += left
+	}
+	for ; i < len(t); i++ {
+		if text.IsSpecial(t[i]) {
+			n += escape(dst[n:], t[i])
 			continue
 		}
-		n += escape(dst[n:], t[i])
-		i++
+		dst[n] = t[i]
+		n++
 	}
 	return n
 }
 
 func escape(dst []byte, c byte) int {
-	const hex = "0123456789abcdef"
-	switch c {
-	case '"', '\\':
-	case '\b':
-		c = 'b'
-	case '\f':
-		c = 'f'
-	case '\n':
-		c = 'n'
-	case '\r':
-		c = 'r'
-	case '\t':
-		c = 't'
-	default:
-		return copy(dst, []byte{'\\', 'u', '0', '0', hex[c>>4], hex[c&15]})
+	_ = dst[5]
+	dst[0] = '\\'
+	if e := escaped[c]; e != 0 {
+		dst[1] = e
+		return 2
 	}
-	dst[0], dst[1] = '\\', c
-	return 2
+	const hex = "0123456789abcdef"
+	dst[1], dst[2], dst[3], dst[4], dst[5] = 'u', '0', '0', hex[c>>4], hex[c&15]
+	return 6
 }
 
 // cut returns where the first fragment of t ends: at most most bytes on, between

@@ -39,8 +39,6 @@ func (s *Splitter) Begin(frame []byte) error {
 		return s.poison(RuleUnfinished)
 	case len(frame) == 0:
 		return s.poison(RuleEmpty)
-	case len(frame) > s.meter.limits.FrameBytes:
-		return s.poison(RuleFrameBytes)
 	case !utf8.Valid(frame):
 		return s.poison(RuleUnicode)
 	}

@@ -27,7 +27,7 @@ func AppendCanonical(dst, doc []byte) ([]byte, error) {
 func canonical(dst, doc []byte) ([]byte, error) {
 	v := jsontext.Value(bytes.Clone(doc))
 	if err := v.Canonicalize(); err != nil {
-		return dst, shapeError{err}
+		return dst, &Error{Offset: -1, Detail: "no canonical form", cause: ErrSyntax}
 	}
 	if dst == nil {
 		return v, nil

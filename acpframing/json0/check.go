@@ -1,6 +1,7 @@
 package json0
 
 import (
+	"sync"
 	"unicode/utf8"
 )
 
@@ -10,12 +11,39 @@ func Check(doc []byte) error { return Limits{}.Check(doc) }
 
 // Check says whether doc is one JSON/0 document within the limits.
 func (l Limits) Check(doc []byte) error {
-	l, err := l.withDefaults()
+	_, err := l.scan(doc)
+	return err
+}
+
+// scan checks doc and says whether some integer in it is not written as one: 1.0,
+// 1e0 or -0.
+func (l Limits) scan(doc []byte) (loose bool, err error) {
+	l, err = l.withDefaults()
 	if err != nil {
-		return err
+		return false, err
 	}
-	s := scanner{doc: doc, limits: l}
-	return s.document()
+	s := scanners.Get().(*scanner)
+	s.reset(doc, l)
+	err = s.document()
+	loose = s.loose
+	s.reset(nil, Limits{})
+	scanners.Put(s)
+	return loose, err
+}
+
+var scanners = sync.Pool{New: func() any { return new(scanner) }}
+
+// reset keeps the storage, unless a document has made it large.
+func (s *scanner) reset(doc []byte, l Limits) {
+	s.doc, s.limits = doc, l
+	s.pos, s.nodes, s.depth, s.loose = 0, 0, 0, false
+	s.names, s.arena = s.names[:0], s.arena[:0]
+	if cap(s.names) > 1024 {
+		s.names = nil
+	}
+	if cap(s.arena) > 1<<16 {
+		s.arena = nil
+	}
 }
 
 // scanner walks a document once. It never recurses: the depth is the peer's
@@ -29,8 +57,7 @@ type scanner struct {
 	levels [MaxDepth]level
 	names  []name // of all open objects, innermost last
 	arena  []byte // decoded names
-	loose  bool   // some number is not written in its canonical form
-	few    [24]name
+	loose  bool   // some integer is not written as one
 }
 
 // level is one open container.
@@ -51,7 +78,6 @@ func (s *scanner) document() error {
 	if !utf8.Valid(s.doc) {
 		return s.fail(ErrUTF8, invalidAt(s.doc), "every document is UTF-8")
 	}
-	s.names = s.few[:0]
 	for {
 		done, err := s.value()
 		if err != nil {
@@ -74,16 +100,14 @@ func (s *scanner) document() error {
 	return nil
 }
 
+// space skips white space.
 func (s *scanner) space() {
-	for s.pos < len(s.doc) {
-		switch s.doc[s.pos] {
-		case ' ', '\n', '\r', '\t':
-			s.pos++
-		default:
-			return
-		}
+	for s.pos < len(s.doc) && s.doc[s.pos] <= ' ' && isSpace(s.doc[s.pos]) {
+		s.pos++
 	}
 }
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
 // value reads one value, or opens a container that is not empty; then it is not
 // done, and stands before the container's first value.

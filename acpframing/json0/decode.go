@@ -1,9 +1,10 @@
 package json0
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Decode checks doc and reads it into dst, a pointer, as package json of
@@ -11,17 +12,23 @@ import (
 // have is refused, names match exactly, and 1.0 is as good an integer as 1.
 // Whether a member that dst has was there, dst must tell: use a pointer.
 //
-// Errors: an [*Error] if doc is not JSON/0; [ErrShape] if it does not fit dst.
+// The error is an [*Error]; it wraps [ErrShape] if doc is JSON/0 and does not fit
+// dst.
 func Decode(doc []byte, dst any) error { return Limits{}.Decode(doc, dst) }
 
 // Decode is the function [Decode] within the limits.
 func (l Limits) Decode(doc []byte, dst any) error {
-	doc, err := l.plain(doc)
+	loose, err := l.scan(doc)
 	if err != nil {
 		return err
 	}
+	if loose { // so that nothing after this has to know that 1e0 is 1
+		if doc, err = canonical(nil, doc); err != nil {
+			return err
+		}
+	}
 	if err := json.Unmarshal(doc, dst, json.RejectUnknownMembers(true)); err != nil {
-		return shapeError{err}
+		return shape(err, !loose)
 	}
 	return nil
 }
@@ -32,39 +39,31 @@ func Parse(doc []byte) (any, error) { return Limits{}.Parse(doc) }
 
 // Parse is the function [Parse] within the limits.
 func (l Limits) Parse(doc []byte) (any, error) {
-	doc, err := l.plain(doc)
-	if err != nil {
-		return nil, err
-	}
 	var v any
-	if err := json.Unmarshal(doc, &v); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrShape, err)
+	if err := l.Decode(doc, &v); err != nil {
+		return nil, err
 	}
 	return v, nil
 }
 
-// plain checks doc, and rewrites it if a number is written unusually, so that
-// nothing after it has to know that 1e0 is 1.
-func (l Limits) plain(doc []byte) ([]byte, error) {
-	l, err := l.withDefaults()
-	if err != nil {
-		return nil, err
+// shape turns a decoder's error into ours: it may quote the document, ours do not.
+func shape(err error, placed bool) error {
+	e := &Error{Offset: -1, Detail: "a value of another kind is expected", cause: ErrShape}
+	var semantic *json.SemanticError
+	if !errors.As(err, &semantic) {
+		return e
 	}
-	s := scanner{doc: doc, limits: l}
-	if err := s.document(); err != nil {
-		return nil, err
+	if placed {
+		e.Offset = int(semantic.ByteOffset)
 	}
-	if !s.loose {
-		return doc, nil
+	if errors.Is(err, json.ErrUnknownName) {
+		e.Detail = "a member that is not expected"
+	} else if kind := kinds[semantic.JSONKind]; kind != "" {
+		e.Detail = kind + " is not expected, or not this one"
 	}
-	return canonical(nil, doc)
+	return e
 }
 
-// shapeError keeps the decoder's text, which may quote the document, out of ours.
-type shapeError struct{ cause error }
-
-func (shapeError) Error() string { return ErrShape.Error() }
-
-func (shapeError) Is(target error) bool { return target == ErrShape }
-
-func (e shapeError) Unwrap() error { return e.cause }
+var kinds = map[jsontext.Kind]string{
+	'n': "null", 'f': "a Boolean", 't': "a Boolean", '"': "a string", '0': "a number", '{': "an object", '[': "an array",
+}

@@ -36,11 +36,12 @@
 //
 // A refused document gives an [*Error] with the byte at which it failed, that
 // wraps one of [ErrSyntax], [ErrUTF8], [ErrDuplicate], [ErrSurrogate],
-// [ErrNumber] and [ErrLimit]. The size is looked at first, then the encoding of
-// the whole document, then the rest from left to right; two equal names in an
-// object of more than 16 members are found at its end. [Decode] gives [ErrShape]
-// for a document that does not fit the Go value. The texts carry nothing of the
-// document.
+// [ErrNumber], [ErrLimit] and, from Decode, [ErrShape]. The size is looked at
+// first, then the encoding of the whole document, then the rest from left to
+// right; two equal names in an object of more than 16 members are found at its
+// end. Decode does not know the byte if it had to rewrite an integer. [Marshal] gives [ErrValue]
+// for a Go value without a JSON form, and [Limits] that cannot be give
+// [ErrConfig]. The texts carry nothing of the document.
 //
 // # Concurrency
 //

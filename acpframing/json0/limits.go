@@ -1,6 +1,9 @@
 package json0
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // The limits of JSON/0 (run-0 2). A host may set narrower ones, never wider.
 const (
@@ -25,29 +28,36 @@ type Limits struct {
 	NumberBytes int // bytes of one number as written; default 128
 }
 
+var defaultLimits = Limits{
+	Bytes: MaxBytes, Depth: MaxDepth, Nodes: MaxNodes, Entries: MaxEntries,
+	StringBytes: MaxStringBytes, NameBytes: MaxNameBytes, NumberBytes: MaxNumberBytes,
+}
+
 // withDefaults fills in the zeros.
 func (l Limits) withDefaults() (Limits, error) {
-	for _, f := range []struct {
-		field *int
-		most  int
-		name  string
-	}{
-		{&l.Bytes, MaxBytes, "Bytes"},
-		{&l.Depth, MaxDepth, "Depth"},
-		{&l.Nodes, MaxNodes, "Nodes"},
-		{&l.Entries, MaxEntries, "Entries"},
-		{&l.StringBytes, MaxStringBytes, "StringBytes"},
-		{&l.NameBytes, MaxNameBytes, "NameBytes"},
-		{&l.NumberBytes, MaxNumberBytes, "NumberBytes"},
-	} {
-		switch {
-		case *f.field < 0:
-			return l, fmt.Errorf("%w: %s is negative", ErrConfig, f.name)
-		case *f.field > f.most:
-			return l, fmt.Errorf("%w: %s is beyond the %d of JSON/0", ErrConfig, f.name, f.most)
-		case *f.field == 0:
-			*f.field = f.most
-		}
+	if l == (Limits{}) {
+		return defaultLimits, nil
 	}
-	return l, nil
+	err := errors.Join(
+		fill(&l.Bytes, MaxBytes, "Bytes"),
+		fill(&l.Depth, MaxDepth, "Depth"),
+		fill(&l.Nodes, MaxNodes, "Nodes"),
+		fill(&l.Entries, MaxEntries, "Entries"),
+		fill(&l.StringBytes, MaxStringBytes, "StringBytes"),
+		fill(&l.NameBytes, MaxNameBytes, "NameBytes"),
+		fill(&l.NumberBytes, MaxNumberBytes, "NumberBytes"),
+	)
+	return l, err
+}
+
+func fill(field *int, most int, name string) error {
+	switch {
+	case *field < 0:
+		return fmt.Errorf("%w: %s is negative", ErrConfig, name)
+	case *field > most:
+		return fmt.Errorf("%w: %s is beyond the %d of JSON/0", ErrConfig, name, most)
+	case *field == 0:
+		*field = most
+	}
+	return nil
 }

@@ -61,7 +61,7 @@ func (s *scanner) name(l *level) error {
 	if l.entries <= compareAtOnce {
 		b := s.bytesOf(n)
 		for _, other := range s.names[l.names:] {
-			if bytes.Equal(b, s.bytesOf(other)) {
+			if other.to-other.from == n.to-n.from && bytes.Equal(b, s.bytesOf(other)) {
 				return s.fail(ErrDuplicate, at, "this member was there before")
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Why a document was refused. An [*Error] wraps one of the first six.
+// Why a document was refused. An [*Error] wraps one of the first seven.
 var (
 	ErrSyntax    = errors.New("not JSON")
 	ErrUTF8      = errors.New("invalid UTF-8")
@@ -25,13 +25,16 @@ var (
 
 // Error says where and why a document was refused.
 type Error struct {
-	Offset int    // of the byte in the document
+	Offset int    // of the byte in the document; -1 if it is not known
 	Detail string // one line for a person
 	cause  error
 }
 
 // Error returns one line that quotes nothing of the document.
 func (e *Error) Error() string {
+	if e.Offset < 0 {
+		return fmt.Sprintf("%v: %s", e.cause, e.Detail)
+	}
 	return fmt.Sprintf("%v at byte %d: %s", e.cause, e.Offset, e.Detail)
 }
 

@@ -9,17 +9,21 @@ import (
 	"unicode/utf8"
 )
 
+const (
+	ones  = 0x0101010101010101
+	lows  = 0x7f7f7f7f7f7f7f7f
+	highs = 0x8080808080808080
+)
+
 // Special marks, in the high bit of each byte, the bytes of x that a string does
-// not hold as they are: controls, quotes and backslashes. Marks above the lowest
-// one may be wrong, because a subtraction borrows; the lowest is right.
+// not hold as they are: controls, quotes and backslashes. Nothing carries from one
+// byte to the next, so every mark is right.
 func Special(x uint64) uint64 {
-	const (
-		ones  = 0x0101010101010101
-		highs = 0x8080808080808080
-	)
-	quote := x ^ ones*'"'
-	slash := x ^ ones*'\\'
-	return ((x-ones*' ')&^x | (quote-ones)&^quote | (slash-ones)&^slash) & highs
+	control := x&lows + ones*(0x80-' ')
+	quote := (x^ones*'"')&lows + lows
+	slash := (x^ones*'\\')&lows + lows
+	// A high bit is missing for what was found; bytes beyond ASCII have their own.
+	return ^(control & quote & slash) &^ x & highs
 }
 
 // First returns which byte of the word the lowest mark is for.
