@@ -103,21 +103,21 @@ func (d *daemon) serve(ctx context.Context, stateDir string) error {
 	if d.opts.Idle || activated {
 		d.idle = d.cfg.Daemon.IdleTimeout
 	}
-	err = d.compose(tools, model, why)
+	err = d.compose(tools, model, why, stateDir)
 	if err == nil {
 		err = d.run(ctx)
 	}
 	return errors.Join(err, listener.Close())
 }
 
-func (d *daemon) compose(tools *catalog.Catalog, model provider.Provider, why string) (err error) {
+func (d *daemon) compose(tools *catalog.Catalog, model provider.Provider, why, stateDir string) (err error) {
 	instance := wirev2.NewID()
 	d.coordinator, err = coordinator.New(coordinator.Options{
 		Instance: instance, Version: d.opts.Version, Store: d.store, Catalog: tools, Provider: model, Unconfigured: why,
 		Limits: worker.Limits{
 			MaxReplies: d.cfg.Provider.MaxReplies, MaxHistoryBytes: d.cfg.Provider.MaxHistoryBytes, MaxOutputTokens: d.cfg.Provider.MaxOutputTokens,
 		},
-		Log: d.opts.Log,
+		StateDir: stateDir, Log: d.opts.Log,
 	})
 	if err != nil {
 		return err
