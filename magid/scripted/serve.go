@@ -46,15 +46,13 @@ func (s *Server) serve(c net.Conn) {
 		// so a client that hangs up ends a reply that waits.
 		k := &conn{s: s, c: c, gone: make(chan struct{})}
 		peeked := make(chan error, 1)
-		s.running.Add(1)
-		go func() {
-			defer s.running.Done()
+		s.running.Go(func() {
 			_, err := r.Peek(1)
 			if err != nil {
 				close(k.gone)
 			}
 			peeked <- err
-		}()
+		})
 		owed, err := k.play(format, reply, keep)
 		*record.hungUp = owed && err == errHungUp
 		close(record.ended)

@@ -223,15 +223,13 @@ func (s *Server) take(c net.Conn) bool {
 		return false
 	}
 	s.conns[c] = struct{}{}
-	s.running.Add(1)
-	go func() {
-		defer s.running.Done()
+	s.running.Go(func() {
 		s.serve(c)
 		_ = c.Close()
 		s.mu.Lock()
 		delete(s.conns, c)
 		s.mu.Unlock()
-	}()
+	})
 	return true
 }
 
