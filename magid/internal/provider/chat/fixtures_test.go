@@ -123,6 +123,9 @@ func TestFixturesSplitAnywhere(t *testing.T) {
 			all = append(all, whole, scripted.Reply{Framing: scripted.Raw, Split: 1, Steps: []scripted.Step{scripted.Write(string(whole.Wire(scripted.Chat)))}})
 		}
 		for n := range body {
+			if !*long && n%8 != 0 { // the splits above have every border too
+				continue
+			}
 			all = append(all, scripted.Reply{Steps: []scripted.Step{scripted.Write(body[:n]), scripted.Write(body[n:])}})
 		}
 		tried(t, all, func(n int, got outcome) { require.Equal(t, want, got, "reply %d", n) })
