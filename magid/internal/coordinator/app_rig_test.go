@@ -1,7 +1,11 @@
 package coordinator
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
 	"testing/synctest"
 	"time"
 
@@ -158,6 +162,30 @@ func asks(tool string, texts ...string) modelStep {
 		calls = append(calls, provider.Call{ID: "call-" + text, Name: tool, Arguments: fmt.Sprintf(`{"text":%q}`, text)})
 	}
 	return says("", calls...)
+}
+
+// Short names for what a model's step is made of.
+type (
+	ctx   = context.Context
+	reply = provider.Reply
+)
+
+// journalOf reads a session's journal as it is on the disk.
+func (r *rig) journalOf(session wirev2.ID) []byte {
+	r.t.Helper()
+	content, err := os.ReadFile(filepath.Join(r.state, "sessions", string(session), "journal.jsonl"))
+	require.NoError(r.t, err)
+	return content
+}
+
+// newRigFrom is a daemon that finds a session's journal, as after a crash.
+func newRigFrom(t *testing.T, session wirev2.ID, content []byte) *rig {
+	t.Helper()
+	state := t.TempDir()
+	folder := filepath.Join(state, "sessions", string(session))
+	require.NoError(t, os.MkdirAll(folder, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "journal.jsonl"), content, 0o600))
+	return newRig(t, state)
 }
 
 // after waits in virtual time and lets everything come to rest.
