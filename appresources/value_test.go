@@ -40,6 +40,13 @@ func TestValueFitsItsSchemaAndIsNormalized(t *testing.T) {
 		require.Equal(t, "x"+want, string(got))
 		require.NoError(t, s.Check([]byte(want)))
 	}
+	for text, want := range map[string]string{
+		"\u2028": `\u2028`, "\u2029é": `\u2029é`, "\x7f": `\u007f`, "\u2027": "\u2027", "🎈": "🎈", `\/`: "/",
+	} {
+		got, err := s.AppendNormalized(nil, []byte(`{"text":"`+text+`","flag":true,"count":1}`))
+		require.NoError(t, err)
+		require.Equal(t, `{"text":"`+want+`","flag":true,"count":1}`, string(got))
+	}
 	require.NoError(t, schema(t, emptySchema).Check([]byte(`{}`)))
 }
 
@@ -183,5 +190,21 @@ func TestIntegersReachTheSafeBoundsAndNotBeyond(t *testing.T) {
 		"9007199254740992", "9007199254740993", "-9007199254740992", "18446744073709551616", strings.Repeat("9", 400),
 	} {
 		requireValue(t, "p", RuleRange, s.Check([]byte(`{"p":`+n+`}`)))
+	}
+}
+
+func TestParseIntegerReadsOnlySafeIntegersWrittenAsSuch(t *testing.T) {
+	for text, want := range map[string]int64{
+		"0": 0, "9": 9, "-1": -1, "10": 10, "9007199254740991": 9007199254740991, "-9007199254740991": -9007199254740991,
+	} {
+		got, ok := parseInteger([]byte(text))
+		require.True(t, ok, text)
+		require.Equal(t, want, got)
+	}
+	for _, text := range []string{
+		"", "-", "-0", "00", "01", "-01", "+1", "1.0", "1e1", "9007199254740992", "-9007199254740992", "99999999999999999", "1 ", "٣",
+	} {
+		_, ok := parseInteger([]byte(text))
+		require.False(t, ok, text)
 	}
 }
