@@ -21,18 +21,26 @@ package author
 
 import (
 	"errors"
+	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/magi-jig/magi-jig/acpframing/json0"
 )
 
 // Limits of declarations.
 const (
-	MaxMembers       = 65_536 // of one source
-	MaxProviders     = 256
-	MaxSlots         = 256
-	MaxAttachments   = 8
-	MaxResourceSlots = 8 // of one Binding
-	maxContractID    = 2048
+	MaxBytes         = 1 << 20  // of one declaration
+	MaxGrantBytes    = 32 << 10 // of one grant in a file of its own
+	MaxMembers       = 65_536   // of one source
+	MaxProviders     = 256      // default providers
+	MaxSlots         = 256      // of one Binding
+	MaxResourceSlots = 8        // of one Binding: slots filled by grants
+	MaxAttachments   = 8        // of one Binding
+
+	maxContractID = 2048 // scalars
+	maxURL        = 2048 // scalars
 )
 
 // Error says what is wrong with a declaration.
@@ -55,86 +63,77 @@ func (e *Error) Unwrap() error { return e.cause }
 // ErrFeature is a declaration of something that this host does not offer.
 var ErrFeature = errors.New("not offered by this host")
 
-// Source says where flows, bindings or grants come from: found below roots, or
-// named one by one. A nil Source is one that was not given.
-type Source struct {
-	Discover bool     // Paths are roots; otherwise members
-	Paths    []string // sorted by bytes
+func refuse(pointer, reason string) error { return &Error{Pointer: pointer, Reason: reason} }
+
+func unavailable(pointer, what string) error {
+	return &Error{Pointer: pointer, Reason: what + " are not offered by this host", cause: ErrFeature}
 }
 
-// Project is a normal jig.ts.
-type Project struct {
-	Flows            *Source
-	Bindings         *Source
-	Grants           *Source
-	DefaultProviders map[string]Selector // by contract id
-	Agents           []string            // codex, claude, pi; nil: not given
+// Position finds the line and column of the value that pointer names in raw,
+// both from 1; columns count bytes. It gives the whole document's where there is
+// no such value.
+func Position(raw []byte, pointer string) (line, column int) {
+	at := locate(raw, pointer)
+	before := string(raw[:at])
+	return 1 + strings.Count(before, "\n"), at - strings.LastIndexByte(before, '\n')
 }
 
-// Selector names a target.
-type Selector struct {
-	Kind string // flow or binding
-	Name string // path of a package, or LocalName
-}
-
-func (s Selector) String() string { return s.Kind + ":" + s.Name }
-
-// Binding is a normal bindings/<id>.ts.
-type Binding struct {
-	Package     string
-	Settings    jsontext.Value // canonical, an object
-	Slots       map[string]Slot
-	Attachments map[string]string // name to project path; nil: none
-}
-
-// Slot is what fills a slot: a target, a named grant, or a grant in place.
-type Slot struct {
-	Target *Selector // flow or binding
-	Grant  string    // name of grants/<name>.json
-	Inline *Grant
-}
-
-// Grant is a normal grant. Exactly one of its fields is set.
-type Grant struct {
-	ACP  *ACP
-	HTTP *HTTP
-}
-
-// Kind is acp or http.
-func (g *Grant) Kind() string {
-	if g.ACP != nil {
-		return "acp"
+func locate(raw []byte, pointer string) int {
+	d := jsontext.NewDecoder(strings.NewReader(string(raw)))
+	start := func() int {
+		at := int(d.InputOffset())
+		for at < len(raw) && strings.IndexByte(" \t\r\n,:", raw[at]) >= 0 {
+			at++
+		}
+		return at
 	}
-	return "http"
+	if pointer == "" {
+		return start()
+	}
+	for {
+		at := start()
+		if _, err := d.ReadToken(); err != nil {
+			return 0
+		}
+		kind, length := d.StackIndex(d.StackDepth())
+		isName := kind == '{' && length%2 == 1
+		if string(d.StackPointer()) == pointer && !isName {
+			return at
+		}
+	}
 }
 
-// ACP lends one native conversation. What was omitted stays omitted.
-type ACP struct {
-	Client         string
-	Model          string // empty: omitted
-	MaxTurns       int    // 0: omitted
-	RetainSessions bool
+// object reads a closed object: only the members in known, and those in need.
+func object(raw jsontext.Value, pointer string, need, optional []string) (map[string]jsontext.Value, error) {
+	members := map[string]jsontext.Value{}
+	if raw.Kind() != '{' || json0.Decode(raw, &members) != nil {
+		return nil, refuse(pointer, "it has to be an object")
+	}
+	for _, name := range sorted(members) {
+		if !contains(need, name) && !contains(optional, name) {
+			return nil, refuse(member(pointer, name), "this member is not known here")
+		}
+		if members[name].Kind() == 'n' {
+			return nil, refuse(member(pointer, name), "null is no value here; leave the member out")
+		}
+	}
+	for _, name := range need {
+		if _, ok := members[name]; !ok {
+			return nil, refuse(pointer, strconv.Quote(name)+" is missing")
+		}
+	}
+	return members, nil
 }
 
-// HTTP lends one exact request. Its numbers are filled in.
-type HTTP struct {
-	URL           string
-	Method        string
-	BearerEnv     string // empty: omitted
-	RequestBytes  int
-	ResponseBytes int
-	TimeoutMS     int
-	BodySchema    jsontext.Value // canonical; nil: omitted
+// text reads a string.
+func text(raw jsontext.Value, pointer string) (string, error) {
+	var s string
+	if raw.Kind() != '"' || json0.Decode(raw, &s) != nil {
+		return "", refuse(pointer, "it has to be a string")
+	}
+	return s, nil
 }
 
-// ParseProject reads the value of jig.ts, or the bytes of jig.json.
-func ParseProject(raw []byte) (*Project, error) { return nil, errors.ErrUnsupported }
-
-// ParseBinding reads the value of a Binding's file.
-func ParseBinding(raw []byte) (*Binding, error) { return nil, errors.ErrUnsupported }
-
-// ParseGrant reads one grant, such as the bytes of grants/<name>.json.
-func ParseGrant(raw []byte) (*Grant, error) { return nil, errors.ErrUnsupported }
-
-// MarshalJSON writes the normal form that enters identities.
-func (g *Grant) MarshalJSON() ([]byte, error) { return nil, errors.ErrUnsupported }
+func member(pointer, name string) string {
+	return pointer + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
