@@ -27,8 +27,6 @@ type Options struct {
 	Log     *slog.Logger // required
 	// Idle lets the daemon end when nobody needs it. Socket activation implies it.
 	Idle bool
-	// Profile offers application_resources_v1.
-	Profile bool
 	// Hook is for tests of what a crash leaves behind: it is called before each durable step of a journal.
 	Hook journal.Hook
 	// Ready is optional; it is called once, when clients are served.
@@ -124,7 +122,7 @@ func (d *daemon) compose(tools *catalog.Catalog, model provider.Provider, why, s
 	}
 	d.server, err = server.New(server.Options{
 		Instance: instance, Version: d.opts.Version, Coordinator: d.coordinator, Log: d.opts.Log,
-		Profile: d.opts.Profile, MaxReplies: d.cfg.Provider.MaxReplies,
+		Profile: true, MaxReplies: d.cfg.Provider.MaxReplies,
 		IdleTimeout: d.idle, Idle: d.coordinator.Idle,
 	})
 	return err
