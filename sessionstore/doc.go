@@ -1,1 +1,40 @@
+// Package sessionstore keeps a few snapshots of native sessions, each to be
+// taken back at most once. It works inside bbolt transactions that its caller
+// owns and opens no file, starts no goroutine that outlives a call, and reads no
+// clock: now is an argument.
+//
+// A snapshot is saved under a reference that nobody can guess and bound to a
+// scope, the digest of who may have it back. A claim hands it out and takes it
+// away in one transaction: two claims have one winner, and a claim is final
+// whatever happens afterwards. A reference that is unknown, foreign, expired or
+// used is refused in one and the same way, and a foreign one is left as it was.
+// (seed: Retained native state)
+//
+// A snapshot may be tied to one root run. It is then handed out to that root
+// only, and [Store.Settle] deletes it in the transaction that publishes the
+// root's end.
+//
+// # Choices
+//
+// Content is compressed by [Prepare] before any transaction begins, in two
+// frames by two workers, and checked again when it is claimed. A claim leaves a
+// small row behind until its root settles, so that it stays accountable after
+// the snapshot would have expired; such rows do not count among the snapshots. A
+// run-tied snapshot and a claim are settled by the same call.
+//
+// # Limits
+//
+// See [Limits].
+//
+// # Errors
+//
+// [ErrCapacity] is the one refusal to save that is no fault. [ErrUnavailable] is
+// the one refusal to hand out. [ErrCorrupt] and [ErrAuthority] mean that the
+// caller has to abandon the transaction and fail. Whatever bbolt returns comes
+// back wrapped.
+//
+// # Concurrency
+//
+// A [Store] is immutable and safe for concurrent use; a transaction is for one
+// goroutine, as bbolt says. Nothing is written before the caller commits.
 package sessionstore

@@ -1,0 +1,112 @@
+package sessionstore
+
+import (
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"go.etcd.io/bbolt"
+)
+
+// Snapshot is what a claim hands out.
+type Snapshot struct {
+	NativeID string
+	Path     string
+	Content  []byte
+	// Tied is true where the snapshot belongs to the claiming root; its
+	// successor has to be tied to it as well.
+	Tied bool
+}
+
+// Claim hands out the snapshot of reference to a root and takes it away. It is
+// final once the caller has committed, and the caller commits before it starts
+// anything with it. A reference that is not this scope's, or tied to another
+// root, is [ErrUnavailable] and stays as it was.
+func (s *Store) Claim(tx *bbolt.Tx, now time.Time, reference, scope, root string) (*Snapshot, error) {
+	if root == "" || scope == "" {
+		return nil, errors.New("sessionstore: a claim needs a scope and a root")
+	}
+	b, err := s.enter(tx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.prune(b, now); err != nil {
+		return nil, err
+	}
+	key := []byte(reference)
+	raw := b.rows.Get(key)
+	if !ValidReference(reference) || raw == nil {
+		return nil, ErrUnavailable
+	}
+	r, err := s.readRow(raw)
+	if err != nil {
+		return nil, err
+	}
+	if r.Scope != scope || r.Root != "" && r.Root != root {
+		return nil, ErrUnavailable
+	}
+	if b.claims.Get(key) != nil {
+		return nil, fmt.Errorf("%w: a snapshot is there and was handed out", ErrCorrupt)
+	}
+	content, err := unpack(b.content.Get(key), r)
+	if err != nil {
+		return nil, err
+	}
+	if !utf8.Valid(content) {
+		return nil, fmt.Errorf("%w: the content of a snapshot is no text", ErrCorrupt)
+	}
+	if err := b.drop(key); err != nil {
+		return nil, err
+	}
+	if err := put(b.claims, reference, claim{root, now.UnixMilli(), r.Root != ""}); err != nil {
+		return nil, err
+	}
+	return &Snapshot{r.NativeID, r.Path, content, r.Root != ""}, nil
+}
+
+// Settle ends a root: what is tied to it goes, and its claims with it. The
+// caller publishes the root's end in the same transaction; where Settle fails it
+// must not.
+func (s *Store) Settle(tx *bbolt.Tx, root string) error {
+	b, err := s.enter(tx)
+	if err != nil {
+		return err
+	}
+	var rows, claims [][]byte
+	err = b.rows.ForEach(func(k, v []byte) error {
+		r, err := s.readRow(v)
+		if err == nil && r.Root == root && root != "" {
+			rows = append(rows, k)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = b.claims.ForEach(func(k, v []byte) error {
+		var c claim
+		if json.Unmarshal(v, &c, json.RejectUnknownMembers(true)) != nil {
+			return fmt.Errorf("%w: a claim cannot be read", ErrCorrupt)
+		}
+		if c.Root == root {
+			claims = append(claims, k)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, k := range rows {
+		if err := b.drop(k); err != nil {
+			return err
+		}
+	}
+	for _, k := range claims {
+		if err := b.claims.Delete(k); err != nil {
+			return fmt.Errorf("sessionstore: %w", err)
+		}
+	}
+	return nil
+}
