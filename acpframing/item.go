@@ -153,39 +153,16 @@ func (w *walker) short() string {
 // It stops as soon as the text is longer than most.
 func unquote(dst, item []byte, i, most int) (n, tail int, broken Rule) {
 	for {
+		// Whole words without anything special, then the bytes up to what is. Where
+		// in the word that is, is not computed: the processor guesses it.
 		for i+8 <= len(item) && n <= most {
 			x := binary.LittleEndian.Uint64(item[i:])
 			binary.LittleEndian.PutUint64(dst[n:], x)
-			m := text.Special(x)
-			if m == 0 {
-				n += 8
-				i += 8
-				continue
-			}
-			// The short escapes that lie within the word.
-			left := 8
-			for m != 0 { // n may pass most by less than a word here
-				k := text.First(m)
-				d := unescaped[byte(x>>(8*k+8))] // of 0 if the word ends here
-				if byte(x>>(8*k)) != '\\' || d == 0 {
-					left = k
-					m = 1 // not one of these
-					break
-				}
-				n += k
-				dst[n] = d
-				n++
-				i += k + 2
-				left -= k + 2
-				x >>= 8*k + 16
-				m >>= 8*k + 16
-				binary.LittleEndian.PutUint64(dst[n:], x)
-			}
-			n += left
-			i += left
-			if m != 0 {
+			if text.Special(x) != 0 {
 				break
 			}
+			n += 8
+			i += 8
 		}
 		for i < len(item) && n <= most && !text.IsSpecial(item[i]) {
 			dst[n] = item[i]
@@ -201,6 +178,14 @@ func unquote(dst, item []byte, i, most int) (n, tail int, broken Rule) {
 			return n, i + 1, ""
 		case item[i] != '\\':
 			return 0, 0, RuleShape // a control character
+		}
+		if i+1 < len(item) {
+			if d := unescaped[item[i+1]]; d != 0 {
+				dst[n] = d
+				n++
+				i += 2
+				continue
+			}
 		}
 		r, used := text.Unescape(item[i:])
 		switch used {
@@ -269,7 +254,12 @@ func quote(dst, t []byte) int {
 		for m := text.Special(x); m != 0; {
 			k := text.First(m)
 			n += k
-			n += escape(dst[n:], byte(x>>(8*k)))
+			if c := byte(x >> (8 * k)); escaped[c] != 0 {
+				binary.LittleEndian.PutUint16(dst[n:], uint16(escaped[c])<<8|'\\')
+				n += 2
+			} else {
+				n += escape(dst[n:], c)
+			}
 			left -= k + 1
 			x >>= 8*k + 8
 			m >>= 8*k + 8

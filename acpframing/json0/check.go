@@ -62,9 +62,9 @@ type scanner struct {
 
 // level is one open container.
 type level struct {
+	entries int32
+	names   int32 // where the object's names begin in scanner.names
 	object  bool
-	entries int
-	names   int // where the object's names begin in scanner.names
 }
 
 func (s *scanner) fail(cause error, at int, detail string) error {
@@ -125,7 +125,7 @@ func (s *scanner) value() (done bool, err error) {
 	switch c := s.doc[s.pos]; c {
 	case '{', '[':
 		s.pos++
-		s.levels[s.depth] = level{object: c == '{', names: len(s.names)}
+		s.levels[s.depth] = level{object: c == '{', names: int32(len(s.names))}
 		s.depth++
 		s.space()
 		if s.pos < len(s.doc) && s.doc[s.pos] == c+2 { // '}' and ']' come two after
@@ -164,7 +164,7 @@ func (s *scanner) word(w string) error {
 // the member's name and colon.
 func (s *scanner) entry() error {
 	l := &s.levels[s.depth-1]
-	if l.entries++; l.entries > s.limits.Entries {
+	if l.entries++; int(l.entries) > s.limits.Entries {
 		return s.fail(ErrLimit, s.pos, "an object or array has too many entries")
 	}
 	if !l.object {

@@ -228,7 +228,7 @@ func FuzzNumber(f *testing.F) {
 
 // rule
 func TestRandomDocumentsAgreeWithTheReference(t *testing.T) {
-	rounds := 30_000
+	rounds := 8_000
 	if *long {
 		rounds = 1_000_000
 	}

@@ -30,7 +30,14 @@ func Special(x uint64) uint64 {
 func First(marks uint64) int { return bits.TrailingZeros64(marks) / 8 }
 
 // IsSpecial is Special for one byte.
-func IsSpecial(c byte) bool { return c < ' ' || c == '"' || c == '\\' }
+func IsSpecial(c byte) bool { return special[c] }
+
+var special = func() (t [256]bool) {
+	for c := range 256 {
+		t[c] = c < ' ' || c == '"' || c == '\\'
+	}
+	return t
+}()
 
 // Plain returns the first position from i on at which b has a special byte, or the
 // end of b.
