@@ -1,0 +1,130 @@
+package state
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// binaryRecord remembers a copy that was checked, so that it is not read whole
+// for every run.
+type binaryRecord struct {
+	Source fingerprint `json:"source"`
+	Copy   fingerprint `json:"copy"`
+	Digest string      `json:"digest"`
+}
+
+// fingerprint is what changes when a file's bytes do. Nanoseconds are text: they
+// do not fit a JSON number.
+type fingerprint struct {
+	Device uint64 `json:"device,string"`
+	Inode  uint64 `json:"inode,string"`
+	Size   int64  `json:"size"`
+	Mtime  int64  `json:"mtime,string"`
+	Ctime  int64  `json:"ctime,string"`
+}
+
+// Binary returns the path of a copy of the program at self below .jig, and the
+// copy's digest. Scopes run the copy: it is not where an upgrade or the program's
+// own user would write.
+func (d *Dir) Binary(self string) (path, digest string, err error) {
+	f, err := os.Open(self)
+	if err != nil {
+		return "", "", failBecause(ErrUnsafe, err, "jig cannot read its own program")
+	}
+	defer f.Close()
+	source, err := fingerprintOf(f)
+	if err != nil {
+		return "", "", failBecause(ErrUnsafe, err, "jig cannot read its own program")
+	}
+	var known binaryRecord
+	err = d.View(func(t *Tx) error {
+		if err := t.get(metaBucket, binaryKey, &known); err != nil && !errors.Is(err, errNoRecord) {
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return "", "", err
+	}
+	if known.Source == source {
+		path = d.binary(known.Digest)
+		if now, err := fingerprintAt(path); err == nil && now == known.Copy {
+			return path, known.Digest, nil
+		}
+	}
+	if path, digest, err = d.copyBinary(f); err != nil {
+		return "", "", err
+	}
+	known = binaryRecord{Source: source, Digest: digest}
+	if known.Copy, err = fingerprintAt(path); err != nil {
+		return "", "", failBecause(ErrInvalid, err, "the copy of jig cannot be examined")
+	}
+	return path, digest, d.Update(func(t *Tx) error { return t.put(metaBucket, binaryKey, known) })
+}
+
+func (d *Dir) binary(digest string) string {
+	return d.file(binName, strings.TrimPrefix(digest, "sha256:"))
+}
+
+// copyBinary makes the copy, or checks the one that is there.
+func (d *Dir) copyBinary(source *os.File) (path, digest string, err error) {
+	out, err := os.CreateTemp(d.file(binName), ".copy-")
+	if err != nil {
+		return "", "", failBecause(ErrUnsafe, err, "jig cannot copy its own program")
+	}
+	defer os.Remove(out.Name())
+	h := sha256.New()
+	_, err = io.Copy(io.MultiWriter(out, h), source)
+	if err == nil {
+		err = out.Chmod(0o555)
+	}
+	if err == nil {
+		err = out.Sync()
+	}
+	if closed := out.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return "", "", failBecause(ErrUnsafe, err, "jig cannot copy its own program")
+	}
+	digest = "sha256:" + hex.EncodeToString(h.Sum(nil))
+	path = d.binary(digest)
+	switch err := os.Link(out.Name(), path); {
+	case errors.Is(err, fs.ErrExist):
+		return path, digest, d.checkBinary(path, digest)
+	case err != nil:
+		return "", "", failBecause(ErrUnsafe, err, "jig cannot copy its own program")
+	}
+	return path, digest, syncFolder(d.file(binName))
+}
+
+func (d *Dir) checkBinary(path, digest string) error {
+	f, err := openFile(path, os.O_RDONLY)
+	if err != nil {
+		return failBecause(ErrInvalid, err, "the copy of jig cannot be read")
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return failBecause(ErrInvalid, err, "the copy of jig cannot be read")
+	}
+	info, err := f.Stat()
+	if err != nil || "sha256:"+hex.EncodeToString(h.Sum(nil)) != digest || info.Mode().Perm() != 0o555 {
+		return fail(ErrInvalid, "the copy of jig below .jig/bin has been changed")
+	}
+	return nil
+}
+
+func fingerprintAt(path string) (fingerprint, error) {
+	f, err := openFile(path, os.O_RDONLY)
+	if err != nil {
+		return fingerprint{}, err
+	}
+	defer f.Close()
+	return fingerprintOf(f)
+}

@@ -1,0 +1,252 @@
+package state
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	bolt "go.etcd.io/bbolt"
+)
+
+func decimal(n uint64) string { return strconv.FormatUint(n, 10) }
+
+// View reads the state in one transaction.
+func (d *Dir) View(fn func(*Tx) error) error { return d.transact(true, fn) }
+
+// Update changes the state in one transaction, which is durable when Update
+// returns nil.
+func (d *Dir) Update(fn func(*Tx) error) error { return d.transact(false, fn) }
+
+func (d *Dir) transact(readOnly bool, fn func(*Tx) error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	db, err := d.open(readOnly)
+	if err != nil {
+		return err
+	}
+	grown := false
+	err = guard(func() error {
+		run := db.Update
+		if readOnly {
+			run = db.View
+		}
+		return run(func(b *bolt.Tx) error {
+			t, err := d.begin(b)
+			if err != nil {
+				return err
+			}
+			if err := fn(t); err != nil || readOnly {
+				return err
+			}
+			grown = b.Size() > CompactBytes
+			return t.seal()
+		})
+	})
+	if err == nil && grown {
+		err = guard(func() error { return d.compact(db) })
+	}
+	if closed := db.Close(); err == nil && closed != nil {
+		err = failBecause(ErrInvalid, closed, "the state could not be closed")
+	}
+	return storage(err)
+}
+
+// storage puts an error of the database under a sentence of ours.
+func storage(err error) error {
+	var own *failure
+	switch {
+	case err == nil || errors.As(err, &own):
+		return err
+	case errors.Is(err, bolt.ErrTimeout):
+		return failBecause(ErrBusy, err, "another jig holds the project's state; try again")
+	}
+	return err
+}
+
+// guard turns what the database does over a broken file into an error.
+func guard(fn func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			err = failBecause(ErrInvalid, fmt.Errorf("%v", r), "the state file is damaged")
+		}
+	}()
+	return fn()
+}
+
+// open opens the database file under its lock. The file may have been replaced
+// by a compacted one while the lock was waited for; then it is opened again.
+func (d *Dir) open(readOnly bool) (*bolt.DB, error) {
+	deadline := time.Now().Add(BusyTimeout)
+	for {
+		var file *os.File
+		options := &bolt.Options{
+			ReadOnly: readOnly,
+			Timeout:  max(time.Until(deadline), 1),
+			OpenFile: func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
+				file, err = openFile(name, flag&^os.O_CREATE)
+				return file, err
+			},
+		}
+		var db *bolt.DB
+		err := guard(func() (err error) {
+			db, err = bolt.Open(d.file(databaseName), 0o600, options)
+			return err
+		})
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, fail(ErrNone, "nothing has been reviewed here yet")
+		case errors.Is(err, bolt.ErrTimeout):
+			return nil, failBecause(ErrBusy, err, "another jig holds the project's state; try again")
+		case errors.Is(err, ErrInvalid):
+			return nil, err
+		case err != nil:
+			return nil, failBecause(ErrInvalid, err, "the state file cannot be used")
+		}
+		same, err := d.current(file)
+		if err == nil && same {
+			if err = bothMetas(file); err == nil {
+				return db, nil
+			}
+		}
+		db.Close()
+		if err != nil {
+			return nil, err
+		}
+		if time.Now().After(deadline) {
+			return nil, fail(ErrBusy, "another jig holds the project's state; try again")
+		}
+	}
+}
+
+// current says whether f still is what the database's name stands for.
+func (d *Dir) current(f *os.File) (bool, error) {
+	ours, err := f.Stat()
+	if err != nil {
+		return false, failBecause(ErrInvalid, err, "the state file cannot be examined")
+	}
+	named, err := os.Lstat(d.file(databaseName))
+	if err != nil || !named.Mode().IsRegular() {
+		return false, failBecause(ErrInvalid, err, "the state file is gone")
+	}
+	return os.SameFile(ours, named), nil
+}
+
+// The layout of a meta page: a header of 16 bytes, then the meta, of which the
+// last 8 bytes are a checksum of what is before them.
+const (
+	metaStart    = 16
+	metaSum      = 56
+	metaMagic    = 0xED0CDAED
+	metaPageSize = 8 // offset in the meta
+)
+
+// bothMetas refuses a file one of whose meta pages is broken. The database would
+// go back to the other one in silence, and with it to an earlier state.
+func bothMetas(f *os.File) error {
+	head := make([]byte, metaStart+metaSum+8)
+	size := int64(0)
+	for i := range int64(2) {
+		if _, err := f.ReadAt(head, i*size); err != nil {
+			return failBecause(ErrInvalid, err, "the state file is damaged")
+		}
+		meta := head[metaStart:]
+		sum := fnv.New64a()
+		sum.Write(meta[:metaSum])
+		if native.Uint32(meta) != metaMagic || native.Uint64(meta[metaSum:]) != sum.Sum64() {
+			return fail(ErrInvalid, "the state file is damaged")
+		}
+		size = int64(native.Uint32(meta[metaPageSize:]))
+	}
+	return nil
+}
+
+var native = binary.NativeEndian
+
+// initialise makes the database whole beside its name and then gives it the
+// name, so that nobody ever sees half of it.
+func (d *Dir) initialise() error {
+	f, err := os.CreateTemp(d.path, ".state-")
+	if err != nil {
+		return failBecause(ErrUnsafe, err, "the state file cannot be made")
+	}
+	temporary := f.Name()
+	defer os.Remove(temporary)
+	f.Close()
+	db, err := bolt.Open(temporary, 0o600, &bolt.Options{Timeout: BusyTimeout})
+	if err != nil {
+		return failBecause(ErrInvalid, err, "the state file cannot be made")
+	}
+	err = db.Update(func(b *bolt.Tx) error {
+		for _, name := range buckets {
+			if _, err := b.CreateBucketIfNotExists([]byte(name)); err != nil {
+				return err
+			}
+		}
+		t := &Tx{d: d, b: b}
+		if err := t.put(metaBucket, formatKey, formatRecord{Format: format}); err != nil {
+			return err
+		}
+		if err := t.put(metaBucket, projectKey, projectRecord{ID: uuid.New(), Place: d.place}); err != nil {
+			return err
+		}
+		if err := t.put(metaBucket, epochKey, epochRecord{}); err != nil {
+			return err
+		}
+		if err := t.put(admissionBucket, headKey, Admission{}); err != nil {
+			return err
+		}
+		return t.seal()
+	})
+	if closed := db.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return failBecause(ErrInvalid, err, "the state file cannot be made")
+	}
+	// A link, not a rename: who comes second must not replace the first's.
+	if err := os.Link(temporary, d.file(databaseName)); err != nil && !errors.Is(err, fs.ErrExist) {
+		return failBecause(ErrUnsafe, err, "the state file cannot be made")
+	}
+	return syncFolder(d.path)
+}
+
+// compact writes the database anew without its free pages, if half of it is
+// free. It holds the lock of the old file; who waits for that finds out by
+// [Dir.current].
+func (d *Dir) compact(db *bolt.DB) error {
+	free := int64(db.Stats().FreePageN+db.Stats().PendingPageN) * int64(db.Info().PageSize)
+	info, err := os.Lstat(d.file(databaseName))
+	if err != nil || info.Size() <= CompactBytes || free < info.Size()/2 {
+		return nil
+	}
+	f, err := os.CreateTemp(d.path, ".compact-")
+	if err != nil {
+		return nil // a full disk is no reason to fail what has been committed
+	}
+	temporary := f.Name()
+	defer os.Remove(temporary)
+	f.Close()
+	into, err := bolt.Open(temporary, 0o600, &bolt.Options{Timeout: BusyTimeout})
+	if err != nil {
+		return nil
+	}
+	err = bolt.Compact(into, db, 1<<20)
+	if closed := into.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return nil
+	}
+	if err := os.Rename(temporary, d.file(databaseName)); err != nil {
+		return nil
+	}
+	return syncFolder(d.path)
+}
