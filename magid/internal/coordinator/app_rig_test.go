@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"testing"
 	"testing/synctest"
 	"time"
 
@@ -170,22 +169,16 @@ type (
 	reply = provider.Reply
 )
 
-// journalOf reads a session's journal as it is on the disk.
-func (r *rig) journalOf(session wirev2.ID) []byte {
+// crash gives another daemon a copy of a session's folder as it is on the disk,
+// which is what this one would leave if it died now.
+func (r *rig) crash(session wirev2.ID) *rig {
 	r.t.Helper()
-	content, err := os.ReadFile(filepath.Join(r.state, "sessions", string(session), "journal.jsonl"))
-	require.NoError(r.t, err)
-	return content
-}
-
-// newRigFrom is a daemon that finds a session's journal, as after a crash.
-func newRigFrom(t *testing.T, session wirev2.ID, content []byte) *rig {
-	t.Helper()
-	state := t.TempDir()
-	folder := filepath.Join(state, "sessions", string(session))
-	require.NoError(t, os.MkdirAll(folder, 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "journal.jsonl"), content, 0o600))
-	return newRig(t, state)
+	state := r.t.TempDir()
+	folder := filepath.Join("sessions", string(session))
+	require.NoError(r.t, os.MkdirAll(filepath.Join(state, "sessions"), 0o700))
+	require.NoError(r.t, os.CopyFS(filepath.Join(state, folder), os.DirFS(filepath.Join(r.state, folder))))
+	require.NoError(r.t, os.Chmod(filepath.Join(state, folder), 0o700))
+	return newRig(r.t, state)
 }
 
 // after waits in virtual time and lets everything come to rest.

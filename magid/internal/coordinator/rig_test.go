@@ -374,6 +374,7 @@ type model struct {
 type modelStep func(ctx context.Context, text func(string) error) (provider.Reply, error)
 
 func (m *model) Stream(ctx context.Context, q provider.Request, text func(string) error) (provider.Reply, error) {
+	checkPairs(q.Messages)
 	m.mu.Lock()
 	m.requests = append(m.requests, q)
 	m.open++
@@ -392,6 +393,24 @@ func (m *model) Stream(ctx context.Context, q provider.Request, text func(string
 		return provider.Reply{}, context.Cause(ctx)
 	}
 	return next(ctx, text)
+}
+
+// checkPairs is what every provider asks of a request: each call is followed by
+// its result, and there is no other result.
+func checkPairs(messages []provider.Message) {
+	var open []string
+	for _, m := range messages {
+		if m.Role == provider.RoleTool {
+			must(len(open) > 0 && open[0] == m.CallID, "a request with a result in the wrong place")
+			open = open[1:]
+			continue
+		}
+		must(len(open) == 0, "a request with a call without its result")
+		for _, call := range m.Calls {
+			open = append(open, call.ID)
+		}
+	}
+	must(len(open) == 0, "a request that ends with an open call")
 }
 
 func (m *model) then(steps ...modelStep) {

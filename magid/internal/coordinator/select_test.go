@@ -402,24 +402,37 @@ func TestManifestTakesFromTheTextBudget(t *testing.T) {
 
 // rule: A-111, A-113, W-170
 func TestEvidenceIsKeptForTwoHundredFiftySixTurns(t *testing.T) {
-	inBubble(t, func(t *testing.T, r *rig) {
-		r.c.core.verify = nil
-		a := r.application()
-		a.register("how", wirev2.KindSkill, "x", nil)
-		for range maxEvidenceTurns {
-			r.model.then(says("ok"))
-			a.run("go")
+	d := newDesk()
+	d.verify = nil
+	d.conn.selected = true
+	d.ask(d.conn, wirev2.MethodSessionResourcesRegister, inlineSkill)
+	var list wirev2.SessionResourcesListReply
+	require.NoError(t, wirev2.DecodePayload(d.ask(d.conn, wirev2.MethodSessionResourcesList, `{}`)[0].(respond).response.Payload, &list))
+	selecting := `{"prompt":"x","application":{"expected_registry_revision":"` + string(list.RegistryRevision) +
+		`","executor_id":null,"executor_generation":null,"tool_authorizations":[]}}`
+	run := func(payload string) string {
+		effects := told(d.ask(d.conn, wirev2.MethodTurnStart, payload))
+		if turn := d.session.turn; turn != nil {
+			d.admitTurn(turn, 0, nil)
+			d.userRecorded(turn, nil)
+			d.admitTerminal(turn, nil, nil)
+			d.turnEnded(turn, nil)
+			d.take()
 		}
-		refusal := a.refused(a.startRequest("go"), wirev2.CodeLimitExceeded)
-		require.Contains(t, refusal.Message, "max_evidence_turns")
-		other := r.open(true)
-		r.model.then(says("ok"))
-		other.turn("a turn without application needs none")
-		r.c.core.verify = verify
-		after(retention)
-		r.model.then(says("ok"))
-		a.run("go")
-	})
+		return effects
+	}
+	for range maxEvidenceTurns {
+		require.Equal(t, "startTurn", run(selecting))
+	}
+	refused := d.ask(d.conn, wirev2.MethodTurnStart, selecting)[0].(respond).response.Error
+	require.Equal(t, wirev2.CodeLimitExceeded, refused.Code)
+	require.Contains(t, refused.Message, "max_evidence_turns")
+	require.Empty(t, d.session.turn)
+	d.advance(d.now + retention - 1)
+	require.Contains(t, run(selecting), "limit_exceeded")
+	d.advance(d.now + 1)
+	verify(d.core)
+	require.Equal(t, "startTurn", run(selecting))
 }
 
 // rule: W-296, W-298, A-058
@@ -429,8 +442,7 @@ func TestAfterARestartNothingOfTheProfileIsLeft(t *testing.T) {
 		r.model.then(asks("say", "x"))
 		turn := a.run("go").TurnID
 		// The daemon dies: its journal stays as it is, and another instance opens it.
-		content := r.journalOf(a.session)
-		other := newRigFrom(t, a.session, content)
+		other := r.crash(a.session)
 		h := other.connect(true).claim(a.session, false)
 		require.Empty(t, h.resources().Entries)
 		h.refused(h.with(wirev2.MethodTurnApplicationEvidence, wirev2.TurnApplicationEvidenceRequest{TurnID: turn}), wirev2.CodeUnknownTurn)
