@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -29,7 +30,8 @@ func (a *app) demoCommand() *cobra.Command {
 		Use:   "demo",
 		Short: "Watch a whole conversation, without a key or a network",
 		Long: "Watch a whole conversation: a private daemon, a scripted model on loopback, an application that loses its\n" +
-			"connection in the middle of a sentence and comes back. Nothing is installed, no key is needed, nothing is left behind.",
+			"connection in the middle of a sentence and comes back, and one that lends the model a tool and dies between\n" +
+			"doing the work and saying so. Nothing is installed, no key is needed, nothing is left behind.",
 		Args: takes(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
@@ -48,7 +50,8 @@ type demo struct {
 	model  *scripted.Server
 	daemon *exec.Cmd
 	steps  int
-	column int // 0 where the next piece of text begins a line
+	column int  // 0 where the next piece of text begins a line
+	gap    bool // the last line was empty
 	checks []check
 }
 
@@ -87,6 +90,8 @@ func (a *app) demo(ctx context.Context) (err error) {
 		a.say("\nThe daemon has stopped and its folder is gone. To talk to a model of your own:")
 		a.say("   export MAGI_BASE_URL=http://localhost:11434/v1 MAGI_MODEL=…   %s", a.styled(faint, "# or [provider] in the configuration file"))
 		a.say("   magid start && magid chat")
+		a.say("To lend it tools of your own:")
+		a.say("   magid chat --tool tool.json --exec ./run-it   %s", a.styled(faint, "# or write a companion: magid/examples"))
 	})
 }
 
@@ -101,7 +106,10 @@ func (d *demo) run(ctx context.Context) error {
 	if err := d.loseAndComeBack(ctx, session); err != nil {
 		return err
 	}
-	return d.readFile(ctx, session)
+	if err := d.readFile(ctx, session); err != nil {
+		return err
+	}
+	return d.lend(ctx, session)
 }
 
 // startDaemon makes a folder, a model and a daemon that knows nothing of the person's own.
@@ -148,15 +156,35 @@ func (d *demo) makeWorkspace() error {
 	if err := os.Mkdir(d.workspace(), 0o700); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(d.workspace(), "log.txt"), []byte(logOfTheKeeper), 0o600)
+	for name, content := range map[string]string{"log.txt": logOfTheKeeper, toolFile: hornContract, skillFile: keepersManners} {
+		if err := os.WriteFile(filepath.Join(d.workspace(), name), []byte(content), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (d *demo) workspace() string { return filepath.Join(d.dir, "lighthouse") }
 func (d *demo) logPath() string   { return filepath.Join(d.dir, "magid.log") }
 
 // connect is a new application connecting.
-func (d *demo) connect(ctx context.Context) (*client.Client, error) {
-	return client.Dial(ctx, d.path, client.Options{Name: "magid-demo", Version: version()})
+func (d *demo) connect(ctx context.Context, tokens ...wirev2.Capability) (*client.Client, error) {
+	return client.Dial(ctx, d.path, options(tokens...))
+}
+
+// cuttable connects over a connection that can be cut the way connections are lost: without a word.
+func (d *demo) cuttable(ctx context.Context, tokens ...wirev2.Capability) (*client.Client, net.Conn, error) {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "unix", d.path)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := client.New(ctx, conn, options(tokens...))
+	return c, conn, err
+}
+
+func options(tokens ...wirev2.Capability) client.Options {
+	return client.Options{Name: "magid-demo", Version: version(), Capabilities: tokens}
 }
 
 // open makes the session that everything happens in.

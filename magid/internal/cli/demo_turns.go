@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 
 	"github.com/magi-jig/magi-jig/magid/internal/journal"
@@ -65,13 +64,7 @@ func (d *demo) loseAndComeBack(ctx context.Context, id wirev2.ID) error {
 // untilCut starts the turn, shows its first words and loses the connection.
 func (d *demo) untilCut(ctx context.Context, id wirev2.ID) (turn wirev2.ID, generation int64, err error) {
 	d.step("It claims the session and starts a turn")
-	// A connection of our own making, so that it can be lost the way connections are: without a word.
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "unix", d.path)
-	if err != nil {
-		return "", 0, err
-	}
-	c, err := client.New(ctx, conn, client.Options{Name: "magid-demo", Version: version()})
+	c, conn, err := d.cuttable(ctx)
 	if err != nil {
 		return "", 0, err
 	}
@@ -218,9 +211,14 @@ const column = 12
 // stream shows a piece of text as it comes, its lines under each other.
 func (d *demo) stream(piece string) {
 	for line := range strings.Lines(piece) {
-		if d.column == 0 && line != "\n" {
+		empty := d.column == 0 && line == "\n"
+		switch {
+		case empty && d.gap:
+			continue // one empty line is gap enough
+		case d.column == 0 && !empty:
 			d.write(strings.Repeat(" ", column))
 		}
+		d.gap = empty
 		d.write(line)
 		d.column = column
 		if strings.HasSuffix(line, "\n") {
