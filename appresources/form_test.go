@@ -50,7 +50,6 @@ func TestDescriptionsAreTextOfAtMost512Bytes(t *testing.T) {
 	}
 }
 
-// rule: A-027
 func TestKindsAreToolAndSkill(t *testing.T) {
 	require.NoError(t, CheckKind(KindTool))
 	require.NoError(t, CheckKind(KindSkill))

@@ -64,7 +64,7 @@ func TestEmptyManifest(t *testing.T) {
 	require.False(t, ok)
 }
 
-// rule
+// rule: A-086
 func TestManifestNeverChanges(t *testing.T) {
 	f := newFixture(t, Limits{})
 	f.set.Claim("s", 0)

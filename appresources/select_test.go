@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rule, M-080, M-083, W-164, W-165, W-166
+// rule, M-080, M-083, W-164, W-165, W-166
 func TestSelectNeedsTheRevisionAndExactlyTheTools(t *testing.T) {
 	f := newFixture(t, Limits{})
 	f.set.Claim("s", 0)

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -29,10 +30,8 @@ func CredentialPath(path string) bool {
 }
 
 func credentialName(name string) bool {
-	for _, n := range credentialNames {
-		if name == n {
-			return true
-		}
+	if slices.Contains(credentialNames, name) {
+		return true
 	}
 	for _, p := range credentialPrefixes {
 		if strings.HasPrefix(name, p) {
