@@ -2,6 +2,7 @@ package acpframing_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -16,9 +17,7 @@ func ready(parts map[string]string) string {
 	members := map[string]string{
 		"kind": `"ready"`, "protocolVersion": `1`, "cwd": `"/work"`, "maxTurns": `1`, "configuration": `[]`,
 	}
-	for name, value := range parts {
-		members[name] = value
-	}
+	maps.Copy(members, parts)
 	var list []string
 	for name, value := range members {
 		if value != "" {

@@ -144,8 +144,8 @@ func contents(v reflect.Value) string {
 			seen[v.UnsafePointer()] = true
 			walk(v.Elem())
 		case reflect.Struct:
-			for i := range v.NumField() {
-				walk(v.Field(i))
+			for _, field := range v.Fields() {
+				walk(field)
 			}
 		case reflect.Map:
 			for it := v.MapRange(); it.Next(); {
@@ -176,8 +176,8 @@ func TestOnlyCreateAndRotateDiscloseASecret(t *testing.T) {
 		}
 		switch r.Kind() {
 		case reflect.Struct:
-			for i := range r.NumField() {
-				if carries(r.Field(i).Type) {
+			for field := range r.Fields() {
+				if carries(field.Type) {
 					return true
 				}
 			}
@@ -188,10 +188,9 @@ func TestOnlyCreateAndRotateDiscloseASecret(t *testing.T) {
 	}
 	var disclosing []string
 	methods := reflect.TypeFor[*executorauth.Authority]()
-	for i := range methods.NumMethod() {
-		m := methods.Method(i)
-		for j := range m.Type.NumOut() {
-			if carries(m.Type.Out(j)) {
+	for m := range methods.Methods() {
+		for out := range m.Type.Outs() {
+			if carries(out) {
 				disclosing = append(disclosing, m.Name)
 			}
 		}

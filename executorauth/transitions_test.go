@@ -144,7 +144,8 @@ func resume(conn executorauth.ConnID, with func(*scene) executorauth.Secret) fun
 		if err != nil {
 			return "", err
 		}
-		note := fmt.Sprintf("generation %d", r.Generation)
+		var note strings.Builder
+		note.WriteString(fmt.Sprintf("generation %d", r.Generation))
 		for _, n := range []struct {
 			when bool
 			text string
@@ -153,10 +154,10 @@ func resume(conn executorauth.ConnID, with func(*scene) executorauth.Secret) fun
 			{r.Promoted, "promotes"}, {r.Cancelled, "cancels the candidate"},
 		} {
 			if n.when {
-				note += ", " + n.text
+				note.WriteString(", " + n.text)
 			}
 		}
-		return note, nil
+		return note.String(), nil
 	}
 }
 
@@ -251,12 +252,13 @@ var sceneEvents = []sceneEvent{
 		if !waiting {
 			return "none", nil
 		}
-		note := fmt.Sprint("after ", next-s.now)
+		var note strings.Builder
+		note.WriteString(fmt.Sprint("after ", next-s.now))
 		s.now = next
 		for _, e := range s.a.Expire(next) {
-			note += ", " + string(e.What)
+			note.WriteString(", " + string(e.What))
 		}
-		return note, nil
+		return note.String(), nil
 	}},
 }
 
