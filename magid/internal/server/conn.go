@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/magi-jig/magi-jig/magid/internal/coordinator"
 	"github.com/magi-jig/magi-jig/wirev2"
 )
@@ -33,14 +35,20 @@ type conn struct {
 	queue   *queue
 	closing sync.Once
 
+	// Of who has the queue's pen.
+	socket *direct // nil where the connection is no socket
+	buffer []byte
+
 	// The reader's own.
 	peer       *coordinator.Conn // nil until initialised
 	negotiated []wirev2.Capability
 	selected   bool
+
+	encodedOffer jsontext.Value // the reply to capabilities, which never changes
 }
 
 func newConn(s *Server, network net.Conn) *conn {
-	return &conn{server: s, network: network, id: wirev2.NewID(), queue: newQueue()}
+	return &conn{server: s, network: network, id: wirev2.NewID(), queue: newQueue(), socket: newDirect(network)}
 }
 
 // serve runs the connection to its end.

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/magi-jig/magi-jig/wirev2"
 )
 
@@ -33,11 +35,17 @@ func (c *conn) initialize(q wirev2.Request) {
 		return // finish came first, and we have just taken back the deadline that was to wake us
 	}
 	c.peer = c.server.opts.Coordinator.Connect(c.id, c.selected, outbox{c})
-	c.reply(q, &wirev2.InitializeReply{
+	offer := c.offer()
+	if c.encodedOffer = c.encodeReply(q, &offer); c.encodedOffer == nil {
+		return
+	}
+	if reply := c.encodeReply(q, &wirev2.InitializeReply{
 		Daemon:                 wirev2.DaemonInfo{Name: "magid", Version: c.server.opts.Version},
 		NegotiatedCapabilities: c.negotiated,
-		Capabilities:           c.offer(),
-	})
+		Capabilities:           offer,
+	}); reply != nil {
+		c.reply(q, reply)
+	}
 }
 
 func (c *conn) capabilities(q wirev2.Request) {
@@ -46,8 +54,7 @@ func (c *conn) capabilities(q wirev2.Request) {
 		c.refusePayload(q, err)
 		return
 	}
-	offer := c.offer()
-	c.reply(q, &offer)
+	c.reply(q, c.encodedOffer)
 }
 
 // offer is what this connection may do. It never changes after initialize.
@@ -71,14 +78,19 @@ func (c *conn) offer() wirev2.Capabilities {
 	return offer
 }
 
-func (c *conn) reply(q wirev2.Request, payload any) {
+// encodeReply encodes a payload, or answers that it cannot be and returns nil.
+func (c *conn) encodeReply(q wirev2.Request, payload any) jsontext.Value {
 	encoded, err := wirev2.EncodePayload(payload)
 	if err != nil {
 		c.server.log.Error("reply cannot be encoded", "method", string(q.Method), "error", err.Error())
 		c.refuse(q, true, wirev2.CodeInternal, "the reply cannot be encoded")
-		return
+		return nil
 	}
+	return encoded
+}
+
+func (c *conn) reply(q wirev2.Request, payload jsontext.Value) {
 	r := c.response(q)
-	r.Payload = encoded
+	r.Payload = payload
 	c.send(r, true)
 }

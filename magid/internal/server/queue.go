@@ -46,10 +46,19 @@ func (r *record) session() wirev2.ID {
 // queue is what waits to be written to one connection, and the account of the requests
 // that wait for an answer.
 //
+// One goroutine at a time has the pen: it took a record out and writes it. That is the connection's writer, or its
+// reader, which writes the answers of the request it has just handed on itself where nothing else is being written. The
+// answer of a quick request thus costs no change of goroutines.
+//
 // A queue is safe for concurrent use. Its methods never block, save next and place.
 type queue struct {
-	mu      sync.Mutex
-	changed sync.Cond
+	mu    sync.Mutex
+	work  sync.Cond // the writer waits here
+	space sync.Cond // the reader waits here
+
+	pen  bool   // somebody writes
+	held bool   // the reader hands on a request, and looks after the queue when it is done
+	rest []byte // of a record that the kernel did not take whole, to be written before all else
 
 	records ring
 	bytes   int
@@ -66,7 +75,7 @@ type queue struct {
 
 func newQueue() *queue {
 	q := &queue{ids: make(map[string]struct{}), latest: make(map[wirev2.ID]int)}
-	q.changed.L = &q.mu
+	q.work.L, q.space.L = &q.mu, &q.mu
 	return q
 }
 
@@ -76,7 +85,7 @@ func (q *queue) place() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for q.unanswered >= maxUnanswered && !q.dead && !q.sealed {
-		q.changed.Wait()
+		q.space.Wait()
 	}
 	if q.dead || q.sealed {
 		return false
@@ -90,7 +99,7 @@ func (q *queue) unplace() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.unanswered--
-	q.changed.Broadcast()
+	q.work.Signal()
 }
 
 // outstanding registers a request_id until its answer leaves the queue. False
@@ -131,8 +140,19 @@ func (q *queue) push(item record) bool {
 	}
 	q.bytes += item.size
 	q.latest[item.session()] = q.records.push(item)
-	q.changed.Broadcast()
+	q.wake()
 	return true
+}
+
+// wake calls the writer where there is something for it and nobody else will look at the queue soon. A call for
+// nothing would cost a request more than all its checks. The caller holds mu.
+func (q *queue) wake() {
+	if q.pen || q.held {
+		return
+	}
+	if q.dead || q.rest != nil || q.records.len() > 0 || q.ended() {
+		q.work.Signal()
+	}
 }
 
 func (q *queue) pushEvent(event wirev2.Event, grant *coordinator.Grant) bool {
@@ -175,19 +195,74 @@ func (q *queue) last(session wirev2.ID) *record {
 // joinable keeps a joined text well within one payload. The texts of one turn never come near it.
 func joinable(size int) bool { return size <= maxPayloadBytes }
 
-// next waits for the record to write now. False means that nothing comes any more.
-// With the record the request it answers stops being outstanding: its
-// client may use the request_id again the moment it has read the answer, which
-// is before we know that the write is done.
-func (q *queue) next() (record, bool) {
+// next waits for the record to write now, and takes the pen; rest is what has to be written before any record. False
+// means that nothing comes any more.
+func (q *queue) next() (item record, rest []byte, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for !q.dead && q.records.len() == 0 && !q.ended() {
-		q.changed.Wait()
+	q.pen = false
+	for {
+		switch {
+		case q.dead:
+			return record{}, nil, false
+		case q.pen:
+		case q.rest != nil:
+			q.pen, rest, q.rest = true, q.rest, nil
+			return record{}, rest, true
+		case q.records.len() > 0 && !q.held:
+			q.pen = true
+			return q.pop(), nil, true
+		case q.records.len() == 0 && q.ended():
+			return record{}, nil, false
+		}
+		q.work.Wait()
 	}
-	if q.dead || q.records.len() == 0 {
+}
+
+// hold keeps the writer from the records of the request that is about to be handed on.
+func (q *queue) hold() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.held = true
+}
+
+// take ends hold, and takes the pen and a record where there is one and nobody writes.
+func (q *queue) take() (record, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.held = false
+	if q.dead || q.pen || q.rest != nil || q.records.len() == 0 {
+		q.wake()
 		return record{}, false
 	}
+	q.pen = true
+	return q.pop(), true
+}
+
+// release gives the pen back, with what could not be written at once.
+func (q *queue) release(rest []byte) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.pen, q.rest = false, rest
+	q.wake()
+}
+
+// again goes on with the next record, as take does.
+func (q *queue) again() (record, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.dead || q.records.len() == 0 {
+		q.pen = false
+		q.wake()
+		return record{}, false
+	}
+	return q.pop(), true
+}
+
+// pop takes out the first record. With it the request it answers stops being outstanding: its client may use the
+// request_id again the moment it has read the answer, which is before we know that the write is done. The caller holds
+// mu.
+func (q *queue) pop() record {
 	item, at := q.records.pop()
 	if session := item.session(); q.latest[session] == at {
 		delete(q.latest, session)
@@ -198,9 +273,9 @@ func (q *queue) next() (record, bool) {
 		if item.id != "" {
 			delete(q.ids, item.id)
 		}
-		q.changed.Broadcast()
+		q.space.Signal()
 	}
-	return item, true
+	return item
 }
 
 func (q *queue) ended() bool { return q.sealed || q.draining && q.unanswered == 0 }
@@ -216,7 +291,8 @@ func (q *queue) seal(last *wirev2.Response) {
 		}
 	}
 	q.sealed = true
-	q.changed.Broadcast()
+	q.work.Signal()
+	q.space.Signal()
 }
 
 // drain lets what is queued leave, and the answers still to come.
@@ -224,7 +300,7 @@ func (q *queue) drain() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.draining = true
-	q.changed.Broadcast()
+	q.work.Signal()
 }
 
 // kill throws away what is queued. The first reason stays. The caller holds mu.
@@ -234,7 +310,8 @@ func (q *queue) kill(reason string) {
 	}
 	q.dead, q.reason = true, reason
 	q.records, q.bytes, q.latest = ring{}, 0, nil
-	q.changed.Broadcast()
+	q.work.Signal()
+	q.space.Signal()
 }
 
 func (q *queue) disconnect(reason string) {

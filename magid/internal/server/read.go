@@ -23,16 +23,18 @@ func (c *conn) read() (reason string, linger time.Duration) {
 	}
 	for c.queue.place() {
 		q, err := reader.ReadRequest()
-		var bad *wirev2.RequestError
-		switch {
-		case err == nil:
+		if err == nil {
+			c.queue.hold()
 			c.admit(q)
-		case errors.As(err, &bad):
-			c.refuse(bad.Request, false, wirev2.CodeInvalidRequest, bad.Reason)
-		default:
+			c.writeAtOnce()
+			continue
+		}
+		var bad *wirev2.RequestError
+		if !errors.As(err, &bad) {
 			c.queue.unplace()
 			return c.inputEnded(err)
 		}
+		c.refuse(bad.Request, false, wirev2.CodeInvalidRequest, bad.Reason)
 	}
 	return reasonEnd, 0 // the queue knows better
 }

@@ -13,27 +13,77 @@ import (
 // write sends what leaves the queue, one record a write, so that [writeTimeout] is the time
 // of one record, until the queue has come to its end.
 func (c *conn) write() {
-	var buffer []byte
 	for {
-		item, ok := c.queue.next()
+		item, rest, ok := c.queue.next()
 		if !ok {
 			return
 		}
-		encoded, err := c.encode(buffer[:0], item)
-		if err != nil {
-			c.server.log.Error("record cannot be encoded", "connection", string(c.id), "error", err.Error())
-			c.cut("record cannot be encoded")
-			return
+		if rest == nil {
+			if rest, ok = c.encoded(item); !ok {
+				return
+			}
 		}
-		if err := c.writeRecord(encoded); err != nil {
+		if err := c.writeRecord(rest); err != nil {
 			c.cut(writeReason(err))
 			return
 		}
-		// One long record does not keep its buffer for the connection's life.
-		if buffer = encoded; cap(buffer) > maxPayloadBytes {
-			buffer = nil
+	}
+}
+
+// maxAtOnce bounds the records that the reader writes before it reads on.
+const maxAtOnce = 8
+
+// writeAtOnce writes, from the reader's goroutine, what a request has just brought into the queue, as far as that
+// needs no waiting.
+func (c *conn) writeAtOnce() {
+	item, ok := c.queue.take()
+	if !ok {
+		return
+	}
+	if c.socket == nil {
+		// No socket, no write that does not wait: the record goes back to the writer, whole.
+		if encoded, ok := c.encoded(item); ok {
+			c.queue.release(encoded)
+		}
+		return
+	}
+	for range maxAtOnce {
+		encoded, ok := c.encoded(item)
+		if !ok {
+			return
+		}
+		n, err := c.socket.write(encoded)
+		if err != nil {
+			c.cut(writeReason(err))
+			return
+		}
+		if n < len(encoded) {
+			c.queue.release(encoded[n:])
+			return
+		}
+		if item, ok = c.queue.again(); !ok {
+			return
 		}
 	}
+	if encoded, ok := c.encoded(item); ok {
+		c.queue.release(encoded)
+	}
+}
+
+// encoded is a record as bytes, which are valid until the pen is taken again. False means that the connection has been
+// cut because it cannot be encoded.
+func (c *conn) encoded(item record) ([]byte, bool) {
+	encoded, err := c.encode(c.buffer[:0], item)
+	if err != nil {
+		c.server.log.Error("record cannot be encoded", "connection", string(c.id), "error", err.Error())
+		c.cut("record cannot be encoded")
+		return nil, false
+	}
+	// One long record does not keep its buffer for the connection's life.
+	if c.buffer = encoded; cap(encoded) > maxPayloadBytes {
+		c.buffer = nil
+	}
+	return encoded, true
 }
 
 func (c *conn) writeRecord(encoded []byte) error {
