@@ -27,7 +27,7 @@ const patience = 60 * time.Second
 
 // place is a folder with a socket path, a state folder and a workspace, and the environment that says so.
 type place struct {
-	t         *testing.T
+	t         testing.TB
 	dir       string
 	socket    string
 	state     string
@@ -35,7 +35,7 @@ type place struct {
 	env       []string
 }
 
-func newPlace(t *testing.T) *place {
+func newPlace(t testing.TB) *place {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "mt") // short, for the socket's sake
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func (p *place) model(replies ...scripted.Reply) *scripted.Server {
 // running is a process that a test started.
 type running struct {
 	*exec.Cmd
-	t    *testing.T
+	t    testing.TB
 	log  *buffer
 	done chan struct{}
 	err  error
@@ -267,7 +267,7 @@ func end(t *testing.T, s *client.Session) (text string, terminal wirev2.Terminal
 }
 
 // until waits for a condition that another process brings about.
-func until(t *testing.T, what string, holds func() bool) {
+func until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); {
 		require.True(t, time.Now().Before(deadline), "waited for: %s", what)

@@ -26,6 +26,10 @@ func TestMain(m *testing.M) {
 	if step := os.Getenv("MAGID_TEST_DIE_AT"); step != "" {
 		os.Exit(mortalDaemon(step))
 	}
+	if bytes := os.Getenv("MAGID_TEST_ECHO"); bytes != "" {
+		fmt.Fprintln(os.Stderr, echo(os.Getenv("MAGI_SOCKET"), bytes))
+		os.Exit(1)
+	}
 	os.Exit(buildAndRun(m))
 }
 

@@ -27,7 +27,7 @@ const hello = `{"client":{"name":"raw","version":"1"},"requested_capabilities":[
 // raw is a connection without a client.
 type raw struct {
 	*net.UnixConn
-	t  *testing.T
+	t  testing.TB
 	in *bufio.Reader
 }
 
@@ -61,7 +61,7 @@ func (r *raw) ask(text string) string {
 	return r.line()
 }
 
-func readLine(t *testing.T, conn net.Conn) string {
+func readLine(t testing.TB, conn net.Conn) string {
 	t.Helper()
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 	line, err := bufio.NewReader(conn).ReadString('\n')

@@ -16,7 +16,7 @@ import (
 )
 
 // rss is the resident memory of a process in bytes.
-func rss(t *testing.T, pid int) int64 {
+func rss(t testing.TB, pid int) int64 {
 	t.Helper()
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	require.NoError(t, err)
