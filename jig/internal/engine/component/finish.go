@@ -1,0 +1,128 @@
+package component
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/magi-jig/magi-jig/acpframing/json0"
+	"github.com/magi-jig/magi-jig/jig/internal/contract"
+	"github.com/magi-jig/magi-jig/jig/internal/fault"
+)
+
+// outcome is what the handler came to.
+type outcome struct {
+	result  jsontext.Value // of a success
+	failure *fault.Error
+}
+
+// Executed is the failure of a handler that threw something.
+func Executed() *fault.Error { return fault.New(fault.ExecutionFailed, "Run execution failed") }
+
+// Invalid is the failure of a handler whose value is no result.
+func Invalid() *fault.Error { return fault.New(fault.InvalidResult, "Run result is invalid") }
+
+// Succeed ends the handler with what it returned. raw is nil where that is not
+// JSON/0 at all.
+func (c *Component) Succeed(raw jsontext.Value) {
+	members, ok := exactly(raw, "outcome", "output")
+	name, isText := stringOf(members["outcome"])
+	frame := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"result":%s}`, c.rootID, raw)
+	if !ok || !isText || !contract.LocalName(name) || len(frame) > c.l.FrameBytes || json0.Check(frame) != nil {
+		c.finish(outcome{failure: Invalid()})
+		return
+	}
+	c.finish(outcome{result: raw})
+}
+
+// Fail ends the handler with a failure. One that cannot be sent is an
+// EXECUTION_FAILED.
+func (c *Component) Fail(err *fault.Error) {
+	if !err.Code.OnWire() || !ValidMessage(err.Message) || json0.Check(c.failed(err)) != nil || len(c.failed(err)) > c.l.FrameBytes {
+		err = Executed()
+	}
+	c.finish(outcome{failure: err})
+}
+
+// finish closes admission and settles everything that is still owned
+// (flow-author-api 1.4).
+func (c *Component) finish(o outcome) {
+	if c.state != stateOpen {
+		return
+	}
+	c.state, c.outcome = stateClosing, o
+	for _, n := range sortedEnds(c.ends) {
+		if c.ends[n].abandoned() {
+			c.execution()
+		}
+	}
+	for _, r := range c.all() {
+		if !r.control && len(r.waiters) > 0 {
+			c.execution()
+		}
+	}
+	c.abandonAll()
+	c.advance()
+}
+
+// execution makes a failure of a success.
+func (c *Component) execution() {
+	if c.failure == nil {
+		c.failure = Executed()
+	}
+}
+
+// advance answers the root once nothing is pending any more.
+func (c *Component) advance() {
+	if c.state != stateClosing || len(c.requests)+len(c.parked) > 0 {
+		return
+	}
+	if !c.disposed {
+		c.disposed = true
+		for _, n := range sortedEnds(c.ends) {
+			if e := c.ends[n]; e.loose() && !e.abandoned() {
+				c.dispose(e, false)
+			}
+		}
+		if len(c.requests) > 0 {
+			return
+		}
+	}
+	if c.cleanup {
+		c.execution()
+	}
+	if c.unsure {
+		c.failure = fault.New(fault.Uncertain, "the end of a channel could not be settled")
+	}
+	if c.aborted {
+		c.failure = fault.New(fault.Cancelled, "Run was cancelled")
+	}
+	c.state = stateAnswered
+	if c.failure != nil {
+		c.write(c.failed(c.failure), false)
+	} else {
+		c.write(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"result":%s}`, c.rootID, c.result), false)
+	}
+	c.emit(Event{Kind: Answered})
+}
+
+// failed is the root's answer for a failure. It is nil for details without a JSON
+// form.
+func (c *Component) failed(err *fault.Error) []byte {
+	b, merr := json0.Marshal(struct {
+		RPC   string `json:"jsonrpc"`
+		ID    string `json:"id"`
+		Error any    `json:"error"`
+	}{"2.0", c.rootID, struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+		Data    any    `json:"data"`
+	}{-32000, err.Message, struct {
+		Code    fault.Code     `json:"code"`
+		Details jsontext.Value `json:"details,omitzero"`
+	}{err.Code, err.Details}}})
+	if merr != nil {
+		return nil
+	}
+	return b
+}
