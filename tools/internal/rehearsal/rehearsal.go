@@ -34,6 +34,7 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -91,12 +92,14 @@ func New(ctx context.Context, w *workspace.Workspace) (*Rehearsal, error) {
 	}
 	r := &Rehearsal{Work: w, Versions: versions, Dir: dir, Order: order}
 	r.flags = strings.TrimSpace(set["GOFLAGS"] + " -modcacherw")
-	r.proxy = "file://" + r.path("proxy") + ",file://" + filepath.Join(set["GOMODCACHE"], "cache", "download")
+	r.proxy = fileURL(r.path("proxy")) + "," + fileURL(filepath.Join(set["GOMODCACHE"], "cache", "download"))
 	if set["GOPROXY"] != "" {
 		r.proxy += "," + set["GOPROXY"]
 	}
 	return r, nil
 }
+
+func fileURL(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
 
 // Close removes the folder of the rehearsal.
 func (r *Rehearsal) Close() error { return os.RemoveAll(r.Dir) }
