@@ -1,1 +1,39 @@
+// Package acpprofile decides what may pass between the two sides of one finite
+// ACP conversation: an adapter that nobody trusts, and a native client that is
+// trusted with its own credential and with nothing else. Bytes go in, decisions
+// come out; the package does no I/O, reads no clock and starts no goroutine.
+// (seed: Finite ACP authority profile)
+//
+// The adapter may speak one fixed sequence: initialize, one session, the reviewed
+// configuration entry by entry, the reviewed mode, a few prompts one after the
+// other, at most one cancel a prompt, close. What the native client says reaches
+// the adapter only in a closed projection. Permission requests are answered by
+// the host, always in the same way. Everything else ends the conversation.
+//
+// The first violation, from either side, is final: [Machine] answers everything
+// after it with [ErrClosed], the question whether the conversation has settled
+// included. An allowance is used up when a frame is accepted, whether or not the
+// write succeeds that it asks for.
+//
+// # Choices
+//
+// A cancel is allowed once a prompt, from its dispatch until close. Where the
+// prompt has settled by then, by a result or by an error, the cancel is consumed
+// and nothing is written; a second one for the same prompt is a violation. What
+// is forwarded is written anew in canonical form, on one line. White space before
+// a slash is what Unicode calls white space, and U+FEFF. A native id or reply is
+// compared as written: 3.0 does not answer 3.
+//
+// # Limits
+//
+// See [Limits]. Nothing is ever given back, not between prompts either.
+//
+// # Errors
+//
+// A violation is a [*Failure] with one of two closed reasons; its text never
+// holds a byte of either side. ErrClosed is everything after it.
+//
+// # Concurrency
+//
+// A [Machine] is for one goroutine.
 package acpprofile
