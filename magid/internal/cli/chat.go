@@ -23,6 +23,10 @@ const maxLineBytes = 24576 + 2
 type chatFlags struct {
 	session, workspace string
 	takeover           bool
+
+	tools, skills, describe []string
+	exec                    string
+	yes                     bool
 }
 
 func (a *app) chatCommand() *cobra.Command {
@@ -32,13 +36,25 @@ func (a *app) chatCommand() *cobra.Command {
 		Short: "Talk to the model in this terminal",
 		Long: "Talk to the model in this terminal, one line a prompt; a line that ends in \\ goes on in the next. Ctrl-C stops\n" +
 			"the turn, a second one leaves, and so does Ctrl-D. The session stays: `--session` takes it up again.\n\n" +
-			"The model's text goes to standard output, everything else to standard error, so a pipe gets the text alone.",
+			"The model's text goes to standard output, everything else to standard error, so a pipe gets the text alone.\n\n" +
+			"Files can be lent to the model for as long as the chat lasts: a --skill is plain instructions, a --tool a contract\n" +
+			"of input_schema, output_schema and timeout_ms. For each call of a tool COMMAND is run by /bin/sh, with the arguments\n" +
+			"as JSON on its standard input and the tool's name in $MAGI_TOOL; what it prints is the result, as JSON. Ending with\n" +
+			"77 it refuses the call, with any other code but 0 it fails, and the last line on its standard error says why. Each\n" +
+			"call is shown first and run only if you agree, unless --yes does.",
+		Example: "  magid chat\n" +
+			"  magid chat --skill style.md --tool add_note.json --describe 'add_note=Adds a line to the notes.' --exec ./notes.sh",
 		Args: takes(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.chat(cmd.Context(), f) },
 	}
 	cmd.Flags().StringVar(&f.session, "session", "", "the `ID` of the session to take up")
 	cmd.Flags().StringVar(&f.workspace, "workspace", "", "the `folder` of a new session (default: this one)")
 	cmd.Flags().BoolVar(&f.takeover, "takeover", false, "take the session from another connection that controls it")
+	cmd.Flags().StringArrayVar(&f.tools, "tool", nil, "lend the tool whose contract is in `[NAME=]FILE`")
+	cmd.Flags().StringArrayVar(&f.skills, "skill", nil, "lend the instructions in `[NAME=]FILE`")
+	cmd.Flags().StringArrayVar(&f.describe, "describe", nil, "tell the model what a tool or skill is for: `NAME=TEXT`")
+	cmd.Flags().StringVar(&f.exec, "exec", "", "the `COMMAND` that runs the tools' calls")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "run calls without asking")
 	return cmd
 }
 
@@ -53,6 +69,8 @@ type chat struct {
 	workspace string
 	takeover  bool
 	id        wirev2.ID // "" until the first prompt
+	lent      *lender   // nil where nothing is lent
+	agreed    bool      // calls are run without asking
 
 	client  *client.Client
 	session *client.Session
@@ -80,10 +98,10 @@ func (a *app) chat(ctx context.Context, f chatFlags) error {
 	if err != nil {
 		return err
 	}
-	if ch.client, err = a.connect(ctx); err != nil {
+	if err := ch.connect(ctx); err != nil {
 		return err
 	}
-	defer func() { _ = ch.client.Close() }()
+	defer ch.leave()
 	signal.Notify(ch.interrupts, os.Interrupt)
 	defer signal.Stop(ch.interrupts)
 	ctx, cancel := context.WithCancel(ctx)
@@ -101,6 +119,16 @@ func (a *app) chat(ctx context.Context, f chatFlags) error {
 }
 
 func (ch *chat) prepare(f chatFlags) (err error) {
+	offers, err := f.offers()
+	if err != nil {
+		return err
+	}
+	if f.exec != "" && !f.yes && !ch.app.inTerminal {
+		return usagef("--exec without a terminal needs --yes: nobody is there to agree to a call")
+	}
+	if ch.agreed = f.yes; len(offers) > 0 {
+		ch.lent = newLender(offers, f.exec)
+	}
 	if ch.path, err = ch.app.socketPath(); err != nil {
 		return err
 	}

@@ -31,6 +31,35 @@ type following struct {
 	stopping bool
 }
 
+// connect finds the daemon, and attaches the executor of what is lent.
+func (ch *chat) connect(ctx context.Context) (err error) {
+	if ch.lent == nil {
+		ch.client, err = dial(ctx, ch.path)
+		return err
+	}
+	c, err := dial(ctx, ch.path, wirev2.CapabilityApplicationResources)
+	if err != nil {
+		return err
+	}
+	ch.client = c
+	if !c.Negotiated(wirev2.CapabilityApplicationResources) {
+		return errors.Join(errors.New("this daemon takes no tools and skills of applications"), c.Close())
+	}
+	asking, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return ch.lent.attach(asking, c)
+}
+
+// leave ends the connection, and takes back what was lent.
+func (ch *chat) leave() {
+	if ch.lent != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), handshakeTimeout)
+		defer cancel()
+		ch.lent.leave(ctx, ch.session)
+	}
+	_ = ch.client.Close()
+}
+
 // claim takes the session and begins to hear its events.
 func (ch *chat) claim(ctx context.Context, takeover bool) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
@@ -73,8 +102,15 @@ func (ch *chat) turn(ctx context.Context, prompt string) error {
 	}
 	operation := wirev2.NewID()
 	asking, cancel := context.WithTimeout(ctx, callTimeout)
-	reply, err := ch.session.StartTurn(asking, operation, wirev2.TurnStartRequest{Prompt: prompt})
-	cancel()
+	defer cancel()
+	q := wirev2.TurnStartRequest{Prompt: prompt}
+	if ch.lent != nil {
+		var err error
+		if q.Application, err = ch.lent.selection(asking, ch.session); err != nil {
+			return err
+		}
+	}
+	reply, err := ch.session.StartTurn(asking, operation, q)
 	var unanswered *client.UnansweredError
 	if errors.As(err, &unanswered) && ctx.Err() == nil {
 		return ch.recover(ctx, following{}, operation)
@@ -110,6 +146,11 @@ func (ch *chat) ready(ctx context.Context, prompt string) error {
 
 // follow shows a turn to its end.
 func (ch *chat) follow(ctx context.Context, f following) error {
+	var arrived <-chan *lentCall // nothing ever arrives where nothing is lent
+	if ch.lent != nil {
+		arrived = ch.lent.arrived
+		defer ch.lent.forget(f.turn)
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -121,6 +162,10 @@ func (ch *chat) follow(ctx context.Context, f following) error {
 			f.stopping = true
 			ch.note("Stopping. Ctrl-C again leaves; the turn is stopped all the same.")
 			if err := ch.stopTurn(ctx, f.turn); err != nil {
+				return err
+			}
+		case call := <-arrived:
+			if err := ch.decide(ctx, call); err != nil {
 				return err
 			}
 		case e := <-ch.events:
@@ -163,7 +208,8 @@ func (ch *chat) show(f *following, e wirev2.Event) (done bool, err error) {
 		if err := wirev2.DecodePayload(e.Payload, &tool); err != nil {
 			return true, err
 		}
-		if tool.Phase != wirev2.ToolSucceeded {
+		own := ch.lent != nil && ch.lent.contract(tool.Name) != nil // shown when it arrived
+		if tool.Phase == wirev2.ToolFailed || tool.Phase == wirev2.ToolStarted && !own {
 			ch.note("%s", ch.app.styled(faint, fmt.Sprintf("· %s %s", plain(tool.Name), tool.Phase)))
 		}
 	case wirev2.EventTurnTerminal:
@@ -200,9 +246,8 @@ func (ch *chat) reconnect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reconnectTimeout)
 	defer cancel()
 	for {
-		c, err := dial(ctx, ch.path)
+		err := ch.connect(ctx)
 		if err == nil {
-			ch.client = c
 			if ch.id == "" {
 				return nil
 			}
