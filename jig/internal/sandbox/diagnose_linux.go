@@ -9,43 +9,86 @@ import (
 // person. cause is kept out of the text: it may name host paths.
 func unavailable(complaint string, cause error) error {
 	text := strings.TrimPrefix(strings.TrimPrefix(complaint, "bwrap: "), "jig: ")
-	e := &UnavailableError{Reason: text}
 	if text == "" {
-		e.Reason = cause.Error()
+		text = cause.Error()
 	}
+	return advise(text, hostFacts())
+}
+
+// facts are what of this machine explains a complaint of bubblewrap.
+type facts struct {
+	appArmor    bool // AppArmor keeps unprivileged programs from user namespaces
+	noClone     bool // Debian's switch forbids user namespaces
+	noUserns    bool // no user namespace may be made
+	inContainer bool
+	wsl         bool
+}
+
+func hostFacts() facts {
+	return facts{
+		appArmor:    sysctl("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1",
+		noClone:     sysctl("/proc/sys/kernel/unprivileged_userns_clone") == "0",
+		noUserns:    sysctl("/proc/sys/user/max_user_namespaces") == "0",
+		inContainer: inContainer(),
+		wsl:         wsl(),
+	}
+}
+
+// advise explains text, what bubblewrap or the stage said, by the facts. It names
+// one thing to do.
+func advise(text string, f facts) *UnavailableError {
+	e := &UnavailableError{Reason: text}
 	low := strings.ToLower(text)
 	switch {
-	case strings.Contains(low, "uid map") || strings.Contains(low, "gid map") || strings.Contains(low, "rtm_newaddr") || strings.Contains(low, "loopback"):
-		if sysctl("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1" {
-			e.Reason = "AppArmor keeps unprivileged programs from using user namespaces (" + text + ")"
-			e.Fix = "install an AppArmor profile that lets bwrap use userns, or run: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
-			return e
-		}
-		e.Fix = "a user namespace was made but not usable; jig may already be inside a sandbox or container that forbids it"
-	case strings.Contains(low, "no permissions to create") || strings.Contains(low, "creating new namespace failed") || strings.Contains(low, "operation not permitted"):
-		switch {
-		case sysctl("/proc/sys/kernel/unprivileged_userns_clone") == "0":
-			e.Fix = "run: sysctl -w kernel.unprivileged_userns_clone=1"
-		case sysctl("/proc/sys/user/max_user_namespaces") == "0":
-			e.Fix = "run: sysctl -w user.max_user_namespaces=15000"
-		case inContainer():
-			e.Reason = "the container jig runs in forbids new namespaces (" + text + ")"
-			e.Fix = "start the container with --security-opt seccomp=unconfined --security-opt apparmor=unconfined, or run jig outside it"
-		case wsl():
-			e.Fix = "this is WSL; it needs WSL 2 with user namespaces enabled"
-		default:
-			e.Fix = "jig may already be inside a sandbox that forbids new namespaces"
-		}
-	case strings.Contains(low, "mount proc") || strings.Contains(low, "/proc"):
-		if inContainer() {
-			e.Fix = "the container masks /proc; start it with --security-opt systempaths=unconfined"
-		}
 	case strings.Contains(low, "unknown option"):
-		e.Fix = "bubblewrap 0.8.0 or later is needed"
+		e.Fix = "install bubblewrap 0.8.0 or later"
 	case strings.HasPrefix(low, "stage: "):
 		e.Fix = "run jig as an ordinary user, or as a root that may make mount namespaces"
+	case strings.Contains(low, "uid map") || strings.Contains(low, "gid map") || strings.Contains(low, "rtm_newaddr") || strings.Contains(low, "loopback"):
+		if f.appArmor {
+			return appArmor(text)
+		}
+		if f.inContainer {
+			return container(text)
+		}
+		e.Fix = "jig may already be inside a sandbox; run it outside"
+	case strings.Contains(low, "no permissions to create") || strings.Contains(low, "creating new namespace failed") || strings.Contains(low, "operation not permitted"):
+		switch {
+		case f.noClone:
+			e.Fix = "run: sysctl -w kernel.unprivileged_userns_clone=1"
+		case f.noUserns:
+			e.Fix = "run: sysctl -w user.max_user_namespaces=15000"
+		case f.inContainer:
+			return container(text)
+		case f.appArmor:
+			return appArmor(text)
+		case f.wsl:
+			e.Reason = "this is WSL without user namespaces (" + text + ")"
+			e.Fix = "use WSL 2; in Windows, run: wsl --set-version DISTRIBUTION 2"
+		default:
+			e.Fix = "jig may already be inside a sandbox; run it outside"
+		}
+	case strings.Contains(low, "mount proc") || strings.Contains(low, "/proc"):
+		if f.inContainer {
+			e.Reason = "the container jig runs in masks /proc (" + text + ")"
+			e.Fix = "start the container with --security-opt systempaths=unconfined, or run jig outside it"
+		}
 	}
 	return e
+}
+
+func appArmor(text string) *UnavailableError {
+	return &UnavailableError{
+		Reason: "AppArmor keeps unprivileged programs from using user namespaces (" + text + ")",
+		Fix:    "install an AppArmor profile that lets bwrap use userns, or run: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
+	}
+}
+
+func container(text string) *UnavailableError {
+	return &UnavailableError{
+		Reason: "the container jig runs in forbids new namespaces (" + text + ")",
+		Fix:    "start the container with --security-opt seccomp=unconfined --security-opt apparmor=unconfined, or run jig outside it",
+	}
 }
 
 func sysctl(path string) string {
