@@ -6,7 +6,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json"
 	"go.etcd.io/bbolt"
 )
 
@@ -44,7 +43,7 @@ func (s *Store) Claim(tx *bbolt.Tx, now time.Time, reference, scope, root string
 	if err != nil {
 		return nil, err
 	}
-	if r.Scope != scope || r.Root != "" && r.Root != root {
+	if r.scope != scope || r.root != "" && r.root != root {
 		return nil, ErrUnavailable
 	}
 	if b.claims.Get(key) != nil {
@@ -60,10 +59,10 @@ func (s *Store) Claim(tx *bbolt.Tx, now time.Time, reference, scope, root string
 	if err := b.drop(key); err != nil {
 		return nil, err
 	}
-	if err := put(b.claims, reference, claim{root, now.UnixMilli(), r.Root != ""}); err != nil {
+	if err := put(b.claims, reference, claim{root, now.UnixMilli()}.encode()); err != nil {
 		return nil, err
 	}
-	return &Snapshot{r.NativeID, r.Path, content, r.Root != ""}, nil
+	return &Snapshot{r.nativeID, r.path, content, r.root != ""}, nil
 }
 
 // Settle ends a root: what is tied to it goes, and its claims with it. The
@@ -77,7 +76,7 @@ func (s *Store) Settle(tx *bbolt.Tx, root string) error {
 	var rows, claims [][]byte
 	err = b.rows.ForEach(func(k, v []byte) error {
 		r, err := s.readRow(v)
-		if err == nil && r.Root == root && root != "" {
+		if err == nil && r.root == root && root != "" {
 			rows = append(rows, k)
 		}
 		return err
@@ -86,14 +85,11 @@ func (s *Store) Settle(tx *bbolt.Tx, root string) error {
 		return err
 	}
 	err = b.claims.ForEach(func(k, v []byte) error {
-		var c claim
-		if json.Unmarshal(v, &c, json.RejectUnknownMembers(true)) != nil {
-			return fmt.Errorf("%w: a claim cannot be read", ErrCorrupt)
-		}
-		if c.Root == root {
+		c, err := readClaim(v)
+		if err == nil && c.root == root {
 			claims = append(claims, k)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ module github.com/magi-jig/magi-jig/sessionstore
 go 1.26.0
 
 require (
-	github.com/go-json-experiment/json v1.27.2
 	github.com/google/uuid v1.6.0
 	github.com/klauspost/compress v1.20.4
 	github.com/stretchr/testify v1.12.1

@@ -32,8 +32,8 @@ func (s *Store) List(tx *bbolt.Tx, now time.Time) ([]Info, error) {
 		if err != nil {
 			return err
 		}
-		if r.Expires > ms && r.Created <= ms {
-			all = append(all, Info{string(k), r.Bytes, time.UnixMilli(r.Created).UTC(), time.UnixMilli(r.Expires).UTC(), r.Root != ""})
+		if r.expires > ms && r.created <= ms {
+			all = append(all, Info{string(k), r.bytes, time.UnixMilli(r.created).UTC(), time.UnixMilli(r.expires).UTC(), r.root != ""})
 		}
 		return nil
 	})

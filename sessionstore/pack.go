@@ -61,11 +61,11 @@ func unpack(packed []byte, r row) ([]byte, error) {
 		return nil, fmt.Errorf("sessionstore: %w", err)
 	}
 	defer d.Close()
-	content, err := d.DecodeAll(packed, make([]byte, 0, r.Bytes))
-	if err == nil && len(content) != r.Bytes {
+	content, err := d.DecodeAll(packed, make([]byte, 0, r.bytes))
+	if err == nil && len(content) != r.bytes {
 		err = errors.New("another size")
 	}
-	if sum := sha256.Sum256(content); err == nil && hex.EncodeToString(sum[:]) != r.Digest {
+	if sum := sha256.Sum256(content); err == nil && hex.EncodeToString(sum[:]) != r.digest {
 		err = errors.New("another digest")
 	}
 	if err != nil {

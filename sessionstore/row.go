@@ -5,47 +5,70 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"go.etcd.io/bbolt"
 )
 
 // row is what is known of a snapshot beside its content.
 type row struct {
-	Scope    string `json:"scope"`
-	Root     string `json:"root"` // empty for a snapshot that outlives its root
-	NativeID string `json:"nativeId"`
-	Path     string `json:"path"`
-	Digest   string `json:"digest"` // of the content, sha256 in hex
-	Bytes    int    `json:"bytes"`
-	Created  int64  `json:"createdMs"`
-	Expires  int64  `json:"expiresMs"`
+	scope    string
+	root     string // empty for a snapshot that outlives its root
+	nativeID string
+	path     string
+	digest   string // of the content, sha256 in hex
+	bytes    int
+	created  int64 // ms
+	expires  int64 // ms
 }
 
-// claim is what stays of a snapshot that was handed out, until its root ends.
-type claim struct {
-	Root    string `json:"root"`
-	Claimed int64  `json:"claimedMs"`
-	Tied    bool   `json:"tied"`
+func (r row) encode() []byte {
+	w := newWriter()
+	for _, s := range []string{r.scope, r.root, r.nativeID, r.path, r.digest} {
+		w.text(s)
+	}
+	for _, n := range []int64{int64(r.bytes), r.created, r.expires} {
+		w.number(n)
+	}
+	return w.bytes()
 }
 
 func (s *Store) readRow(raw []byte) (row, error) {
-	var r row
-	if err := json.Unmarshal(raw, &r, json.RejectUnknownMembers(true)); err != nil {
+	d := newReader(raw)
+	r := row{scope: d.text(), root: d.text(), nativeID: d.text(), path: d.text(), digest: d.text()}
+	r.bytes, r.created, r.expires = int(d.number()), d.number(), d.number()
+	if d.end() != nil {
 		return r, fmt.Errorf("%w: a row cannot be read", ErrCorrupt)
 	}
-	if r.Scope == "" || r.Expires != r.Created+s.limits.Retention.Milliseconds() || r.Bytes < 1 || r.Bytes > s.limits.ContentBytes || !ValidPath(r.Path, r.NativeID) {
+	if r.scope == "" || r.expires != r.created+s.limits.Retention.Milliseconds() || r.bytes < 1 || r.bytes > s.limits.ContentBytes || !ValidPath(r.path, r.nativeID) {
 		return r, fmt.Errorf("%w: a row contradicts itself", ErrCorrupt)
 	}
 	return r, nil
 }
 
-func put(b *bbolt.Bucket, reference string, v any) error {
-	raw, err := json.Marshal(v)
-	if err == nil {
-		err = b.Put([]byte(reference), raw)
+// claim is what stays of a snapshot that was handed out, until its root ends.
+type claim struct {
+	root    string
+	claimed int64 // ms
+}
+
+func (c claim) encode() []byte {
+	w := newWriter()
+	w.text(c.root)
+	w.number(c.claimed)
+	return w.bytes()
+}
+
+func readClaim(raw []byte) (claim, error) {
+	d := newReader(raw)
+	c := claim{d.text(), d.number()}
+	if d.end() != nil {
+		return c, fmt.Errorf("%w: a claim cannot be read", ErrCorrupt)
 	}
-	if err != nil {
+	return c, nil
+}
+
+func put(b *bbolt.Bucket, reference string, raw []byte) error {
+	if err := b.Put([]byte(reference), raw); err != nil {
 		return fmt.Errorf("sessionstore: %w", err)
 	}
 	return nil
@@ -63,7 +86,7 @@ func (s *Store) prune(b buckets, now time.Time) (left int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if r.Expires <= ms || r.Created > ms {
+		if r.expires <= ms || r.created > ms {
 			gone = append(gone, k)
 			continue
 		}

@@ -46,11 +46,11 @@ func (s *Store) Save(tx *bbolt.Tx, now time.Time, p *Prepared, o Owner) (referen
 	}
 	created := now.UnixMilli()
 	r := row{o.Scope, o.Root, o.NativeID, o.Path, p.digest, p.bytes, created, created + s.limits.Retention.Milliseconds()}
-	if err := put(b.rows, reference, r); err != nil {
+	if err := put(b.rows, reference, r.encode()); err != nil {
 		return "", err
 	}
-	if err := b.content.Put(key, p.packed); err != nil {
-		return "", fmt.Errorf("sessionstore: %w", err)
+	if err := put(b.content, reference, p.packed); err != nil {
+		return "", err
 	}
 	return reference, nil
 }
