@@ -265,7 +265,8 @@ func TestIdleExitUnderASocketUnitLosesNoConnection(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, readLine(t, conn), `"request_id":"i"`, "round %d", i)
 		require.NoError(t, conn.Close())
-		time.Sleep(999*time.Millisecond + time.Duration(i%10)*300*time.Microsecond) // around the idle time
+		// Around the idle time, and every fourth time well beyond it.
+		time.Sleep(time.Second + []time.Duration{-time.Millisecond, 0, time.Millisecond, 200 * time.Millisecond}[i%4])
 	}
 	close(stop)
 	<-managed
