@@ -104,6 +104,24 @@ func TestSetupInstallsWhatIsMissingAsRoot(t *testing.T) {
 	require.Contains(t, did, "gcc bubblewrap")
 }
 
+func TestSetupInstallsNodeForTheExampleOfIt(t *testing.T) {
+	m := newMachine(t)
+	m.lacks("node")
+	m.lacks("npm")
+	_, did, err := m.setup("test")
+	require.NoError(t, err)
+	require.NotContains(t, did, "nodejs", "nothing here is of Node")
+
+	m.file("magid/examples/companion-node/companion.mjs", "")
+	_, did, err = m.setup("test")
+	require.NoError(t, err)
+	require.Contains(t, did, "nodejs")
+	require.NotContains(t, did, "npm", "it has no dependencies")
+	_, did, err = m.setup("demo")
+	require.NoError(t, err)
+	require.NotContains(t, did, "nodejs")
+}
+
 func TestSetupTellsOthersWhatToInstall(t *testing.T) {
 	m := newMachine(t)
 	m.lacks("gcc")
