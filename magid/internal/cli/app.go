@@ -35,7 +35,7 @@ func newApp(stdin, stdout, stderr *os.File, getenv func(string) string) *app {
 }
 
 func isTerminal(f *os.File) bool {
-	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	_, err := unix.IoctlGetTermios(int(f.Fd()), getTermios)
 	return err == nil
 }
 

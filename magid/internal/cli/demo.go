@@ -139,7 +139,7 @@ func (d *demo) startDaemon(ctx context.Context) (err error) {
 	}
 	// The daemon dies with us, however we die. That is tied to the thread that starts it, which therefore stays.
 	runtime.LockOSThread()
-	attr := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	attr := dyingWithUs()
 	if d.daemon, _, err = spawnDaemon(ctx, env, log, attr); err != nil {
 		return err
 	}

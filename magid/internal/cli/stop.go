@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"github.com/magi-jig/magi-jig/magid/internal/socket"
 )
@@ -89,11 +88,11 @@ func stop(ctx context.Context, path string) (was bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	process, err := unix.PidfdOpen(pid, 0)
+	process, err := hold(pid)
 	if err != nil {
 		return false, fmt.Errorf("process %d: %w", pid, err)
 	}
-	defer unix.Close(process)
+	defer process.close()
 	asking, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
 	if _, err := c.Status(asking); err != nil {
@@ -103,22 +102,21 @@ func stop(ctx context.Context, path string) (was bool, err error) {
 		return false, errors.Join(errors.New("another daemon took over meanwhile"), err)
 	}
 	// Our connection would only be one more to flush.
-	if err := errors.Join(c.Close(), unix.PidfdSendSignal(process, unix.SIGTERM, nil, 0)); err != nil {
+	if err := errors.Join(c.Close(), process.terminate()); err != nil {
 		return false, fmt.Errorf("the daemon (process %d) cannot be stopped: %w", pid, err)
 	}
 	return true, waitForEnd(ctx, process, pid)
 }
 
 // waitForEnd waits until the process has ended, and with it its lock.
-func waitForEnd(ctx context.Context, process, pid int) error {
+func waitForEnd(ctx context.Context, process held, pid int) error {
 	deadline := time.Now().Add(stopTimeout)
 	for time.Now().Before(deadline) && ctx.Err() == nil {
-		fds := []unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}}
-		n, err := unix.Poll(fds, 100)
-		if err != nil && !errors.Is(err, unix.EINTR) {
+		ended, err := process.ended(100 * time.Millisecond)
+		if err != nil {
 			return fmt.Errorf("process %d: %w", pid, err)
 		}
-		if n > 0 {
+		if ended {
 			return nil
 		}
 	}

@@ -40,11 +40,15 @@ func Activated() (*Listener, error) {
 
 func adopt(fd int) (*Listener, error) {
 	unix.CloseOnExec(fd)
+	if got, err := family(fd); err != nil {
+		return nil, fmt.Errorf("socket activation: descriptor %d: %w", fd, err)
+	} else if got != unix.AF_UNIX {
+		return nil, fmt.Errorf("socket activation: descriptor %d is not a Unix socket", fd)
+	}
 	for _, want := range []struct {
 		option, value int
 		text          string
 	}{
-		{unix.SO_DOMAIN, unix.AF_UNIX, "is not a Unix socket"},
 		{unix.SO_TYPE, unix.SOCK_STREAM, "is not a stream socket (use ListenStream=)"},
 		{unix.SO_ACCEPTCONN, 1, "does not listen (use Accept=no)"},
 	} {

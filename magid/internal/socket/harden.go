@@ -13,7 +13,7 @@ func Harden() error {
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 0, Max: 0}); err != nil {
 		return fmt.Errorf("core dumps cannot be turned off: %w", err)
 	}
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+	if err := undumpable(); err != nil {
 		return fmt.Errorf("the process cannot be closed to debuggers: %w", err)
 	}
 	unix.Umask(0o077)

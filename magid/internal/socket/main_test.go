@@ -63,7 +63,7 @@ func childHarden() {
 		fmt.Println(err)
 		return
 	}
-	dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
+	dumpable, err := getDumpable()
 	if err != nil {
 		fmt.Println(err)
 		return

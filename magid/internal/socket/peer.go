@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-
-	"golang.org/x/sys/unix"
 )
 
 // ErrForeignPeer says that a process of another user connected. Its connection has
@@ -32,18 +30,18 @@ func checkPeer(conn *net.UnixConn, uid int) error {
 	if err != nil {
 		return fmt.Errorf("peer of a connection: %w", err)
 	}
-	var cred *unix.Ucred
+	var user uint32
 	var failure error
 	if err := raw.Control(func(fd uintptr) {
-		cred, failure = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+		user, failure = peerUser(int(fd))
 	}); err != nil {
 		return fmt.Errorf("peer of a connection: %w", err)
 	}
 	if failure != nil {
 		return fmt.Errorf("peer of a connection: %w", failure)
 	}
-	if int(cred.Uid) != uid {
-		return fmt.Errorf("%w (user %d)", ErrForeignPeer, cred.Uid)
+	if int(user) != uid {
+		return fmt.Errorf("%w (user %d)", ErrForeignPeer, user)
 	}
 	return nil
 }
