@@ -3,8 +3,6 @@ package coordinator
 import (
 	"fmt"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/magi-jig/magi-jig/wirev2"
 )
 
@@ -15,7 +13,15 @@ func (w *world) observe(effects []effect) {
 		case respond:
 			w.answer(e)
 		case notify:
+			if e.grant == nil {
+				w.cancelled(e)
+				continue
+			}
 			w.event(e.conn, e.event, e.grant)
+		case dispatchCall:
+			w.dispatch(e)
+		case markCall, unmarkCall, captureSource:
+			w.slow(e)
 		case notifyText:
 			w.event(e.conn, e.event, e.grant)
 			s := w.sessionOf(e.event.SessionID)
@@ -47,7 +53,7 @@ func (w *world) started(real *turn) {
 	r := w.requests[real.ask.request.RequestID]
 	s := r.session
 	must(s.turn == nil, "a second turn")
-	t := &modelTurn{real: real, start: r}
+	t := &modelTurn{real: real, start: r, app: r.app}
 	s.turn = t
 	w.disk = append(w.disk, job{"the preparation of " + string(real.id[:8]), func(err error) {
 		user := w.admitTurn(real, 0, err)
@@ -60,7 +66,7 @@ func (w *world) started(real *turn) {
 		s.turns = append(s.turns, real.id)
 		w.disk = append(w.disk, job{"the user record of " + string(real.id[:8]), func(err error) {
 			if err != nil {
-				s.turn = nil
+				w.freeTurn(s)
 				s.turns = s.turns[:len(s.turns)-1]
 			}
 			w.userRecorded(real, err)
@@ -128,6 +134,7 @@ func (w *world) answer(e respond) {
 		if s.holder != nil {
 			w.unhold(s)
 		}
+		w.protect(s)
 		s.holder, s.generation, s.token = r.peer, reply.GrantGeneration, reply.ControlToken
 		r.peer.tokens[s] = reply.ControlToken
 		w.snapshot(s, reply.Snapshot)
@@ -140,6 +147,7 @@ func (w *world) answer(e respond) {
 		decodeAs(e.response.Payload, &reply)
 		must(s.turn != nil && s.turn.start == r && s.turn.accepted && reply.TurnID == s.turn.real.id, "an answer of another turn")
 		s.turn.told = true
+		w.accepted(r, reply)
 		w.used[r.q.OperationID].state = wirev2.OperationAccepted
 	case wirev2.MethodTurnStop:
 		var reply wirev2.TurnStopReply
@@ -148,6 +156,7 @@ func (w *world) answer(e respond) {
 		if reply.Status == wirev2.StopStopping {
 			must(t != nil && s.turn == t && t.real.phase == running, "stopping what does not run")
 			t.stop = true
+			must(t.open() == 0, "a call is open after the stop")
 			return
 		}
 		must(t == nil || t.real.phase >= closing, "terminal of a turn that runs")
@@ -157,6 +166,9 @@ func (w *world) answer(e respond) {
 		o := w.used[reply.OperationID]
 		must(o.state == reply.State, fmt.Sprintf("a lookup says %s of what is %s", reply.State, o.state))
 		must((reply.Error != nil) == (o.state == wirev2.OperationRejected), "an error in another state")
+	case wirev2.MethodSessionRelease:
+	default:
+		w.appAnswer(r, e.response)
 	}
 }
 
@@ -167,7 +179,7 @@ func (w *world) refused(r *modelRequest, code wirev2.Code) {
 	case wirev2.CodeOperationAlreadyKnown, wirev2.CodeControlRequired:
 		return
 	case wirev2.CodeStaleConnection:
-		if r.expect == code {
+		if info, _ := r.q.Method.Lookup(); r.expect == code && info.Control != wirev2.Null {
 			return // before admission
 		}
 	}
@@ -176,7 +188,7 @@ func (w *world) refused(r *modelRequest, code wirev2.Code) {
 	}
 	if r.q.Method == wirev2.MethodTurnStart && s.turn != nil && s.turn.start == r {
 		must(!s.turn.told, "a turn that runs was refused")
-		s.turn = nil
+		w.freeTurn(s)
 	}
 }
 
@@ -197,7 +209,7 @@ func (w *world) snapshot(s *modelSession, got wirev2.Snapshot) {
 }
 
 func decodeAs(payload []byte, dst any) {
-	if err := json.Unmarshal(payload, dst, json.RejectUnknownMembers(true)); err != nil {
+	if err := wirev2.DecodePayload(payload, dst); err != nil {
 		panic(err)
 	}
 }

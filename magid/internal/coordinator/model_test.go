@@ -37,7 +37,7 @@ func TestRandomHistories(t *testing.T) {
 	}
 	histories := uint64(3000)
 	if *long {
-		histories = 100000
+		histories = 200000
 	}
 	seen := map[string]int{}
 	for i := uint64(1); i <= histories; i++ {
@@ -55,7 +55,16 @@ func TestRandomHistories(t *testing.T) {
 		"session.claim stale_connection", "session.release ok", "turn.start ok", "turn.start conflict", "turn.start stale_connection",
 		"turn.start turn_active", "turn.start internal", "turn.start preparation_failed", "turn.start deadline_exceeded",
 		"turn.stop ok", "turn.stop unknown_turn", "operation.lookup ok", "operation.lookup unknown_operation",
-		"turn.start operation_already_known", "session.snapshot ok", "session.control_lost", "turn.terminal completed",
+		"turn.start operation_already_known", "session.snapshot ok",
+		"session.resources.register ok", "session.resources.register conflict", "session.resources.register configuration_busy",
+		"session.resources.register stale_connection", "session.resources.register deadline_exceeded", "session.resources.unregister ok",
+		"session.resources.clear ok", "session.resources.list ok", "turn.start unsupported_capability", "turn.start executor_rejected",
+		"executor.create ok", "executor.create conflict", "executor.confirm ok", "executor.resume ok", "executor.resume executor_rejected",
+		"executor.rotate ok", "executor.rotate_confirm ok", "executor.rotate_confirm stale_connection", "executor.release ok",
+		"turn.application_tool_result ok", "turn.application_tool_result stale_connection", "turn.application_tool_result unknown_turn",
+		"turn.application_tool_result invalid_payload", "turn.application_evidence ok", "turn.application_evidence unknown_turn",
+		"call dispatched", "call refused by a full queue", "call tool_timeout", "call executor_unavailable", "call cancelled", "call success",
+		"call marked", "cancel event", "pending call shown", "session.control_lost", "turn.terminal completed",
 		"turn.terminal cancelled", "turn.terminal journal_failed", "turn.terminal provider_error",
 	} {
 		if seen[what] == 0 {
@@ -78,6 +87,10 @@ type world struct {
 	used     map[wirev2.ID]*modelOperation
 	disk     []job
 	n        int
+
+	identities []*modelExecutor
+	needed     []*modelCall
+	doomed     []*modelPeer // whose queue was full: the server is ending them
 }
 
 // modelPeer is what a client knows.
@@ -95,6 +108,9 @@ type modelSession struct {
 	turn       *modelTurn
 	last       *modelTurn
 	turns      []wirev2.ID
+	registry   *modelRegistry
+	idle       bool // neither controller nor turn
+	idleAt     time.Duration
 }
 
 type modelTurn struct {
@@ -107,6 +123,9 @@ type modelTurn struct {
 	failed   bool // its journal failed
 	terminal *wirev2.Terminal
 	ended    time.Duration
+	app      *modelApplication // nil without one
+	calls    []*modelCall
+	fatal    bool
 }
 
 type modelRequest struct {
@@ -119,6 +138,8 @@ type modelRequest struct {
 	ok       bool        // a reply must come at once
 	answered bool
 	target   *modelTurn // of a turn.stop
+	app      *modelApplication
+	more     any // what a method of the profile has to remember
 }
 
 type modelOperation struct {
@@ -182,6 +203,9 @@ func (w *world) play() (err error) {
 			err = fmt.Errorf("%v", p)
 		}
 	}()
+	if w.random.IntN(4) > 0 {
+		w.settleIn()
+	}
 	for range 40 + w.random.IntN(60) {
 		w.act()
 	}
@@ -191,32 +215,46 @@ func (w *world) play() (err error) {
 
 // act does one random thing.
 func (w *world) act() {
+	for _, p := range w.doomed {
+		w.remove(p)
+	}
+	w.doomed = nil
+	w.endFatal()
+	w.checkProgress()
 	pick := w.random.IntN(100)
 	switch {
-	case pick < 40:
+	case pick < 18:
 		w.request()
+	case pick < 46:
+		w.appRequest()
 	case pick < 70:
 		w.finishJob()
-	case pick < 88:
+	case pick < 92:
 		w.work()
-	case pick < 93:
-		steps := []time.Duration{1, time.Millisecond, time.Second, 10 * time.Second, time.Minute, retention}
+	case pick < 94:
+		steps := []time.Duration{1, time.Millisecond, time.Second, 10 * time.Second, time.Minute, retention, 15 * time.Minute}
 		w.pass(steps[w.random.IntN(len(steps))])
 	case pick < 96:
 		if at, ok := w.next(); ok {
 			w.pass(at - w.now + time.Duration(w.random.IntN(3)-1)) // one before, at, one after
 		}
 	case pick < 99:
-		i := w.random.IntN(len(w.peers))
-		p := w.peers[i]
-		w.trace("peer %d leaves", i)
-		w.peers[i] = w.peers[len(w.peers)-1]
-		w.peers = w.peers[:len(w.peers)-1]
-		w.leave(p)
-		w.join()
+		w.remove(w.peers[w.random.IntN(len(w.peers))])
 	default:
 		w.join()
 	}
+}
+
+// remove ends a connection, and another one comes.
+func (w *world) remove(p *modelPeer) {
+	i := slices.Index(w.peers, p)
+	if i < 0 {
+		return
+	}
+	w.trace("%s leaves", p.conn.id[:8])
+	w.peers = slices.Delete(w.peers, i, i+1)
+	w.leave(p)
+	w.join()
 }
 
 func (w *world) pass(d time.Duration) {
@@ -226,14 +264,16 @@ func (w *world) pass(d time.Duration) {
 	w.trace("time passes: %v", d)
 	w.advance(w.now + d)
 	w.observe(w.take())
+	w.checkTime()
 }
 
 func (w *world) leave(p *modelPeer) {
 	for _, s := range w.sessions {
 		if s.holder == p {
-			w.unhold(s)
+			w.unclaim(s)
 		}
 	}
+	w.detach(p)
 	w.disconnect(p.conn)
 	w.observe(w.take())
 }
@@ -297,8 +337,12 @@ func (w *world) request() {
 	w.requests[r.id] = r
 	w.predict(r)
 	w.trace("%s: %s of %s by %s, %s", r.id, r.q.Method, s.id[:8], p.conn.id[:8], r.q.Payload)
+	w.send(r)
+}
+
+func (w *world) send(r *modelRequest) {
 	deadlines := []time.Duration{time.Millisecond, time.Second, 30 * time.Second}
-	w.handle(p.conn, r.q, w.now+deadlines[w.random.IntN(len(deadlines))], true)
+	w.handle(r.peer.conn, r.q, w.now+deadlines[w.random.IntN(len(deadlines))], true)
 	w.observe(w.take())
 	if (r.expect != "" || r.ok) && !r.answered {
 		panic(r.id + " was not answered at once")
@@ -353,7 +397,7 @@ func (w *world) predict(r *modelRequest) {
 			r.expect = wirev2.CodeSessionClaimed
 		}
 	case wirev2.MethodSessionRelease:
-		w.unhold(s)
+		w.unclaim(s)
 	case wirev2.MethodSessionSnapshot:
 		r.ok = true
 	case wirev2.MethodTurnStart:
@@ -402,6 +446,10 @@ func (w *world) work() {
 		return
 	}
 	switch pick := w.random.IntN(10); {
+	case t.app != nil && pick < 5:
+		w.need(s, t)
+	case t.open() > 0:
+		return // its worker waits for results
 	case pick < 6:
 		piece := string(rune('a' + w.random.IntN(26)))
 		t.text += piece
@@ -423,6 +471,8 @@ func (w *world) work() {
 // end is the worker's end of a turn, and the disk's.
 func (w *world) end(s *modelSession, t *modelTurn, failure *wirev2.TurnError) {
 	w.trace("turn %s ends: %v", t.real.id[:8], failure)
+	w.cancelCalls(t.real)
+	must(t.open() == 0, "a call is open after its turn")
 	record := w.admitTerminal(t.real, failure, nil)
 	must((record == nil) == t.failed, "a terminal for a broken journal")
 	if record == nil {
@@ -434,7 +484,8 @@ func (w *world) end(s *modelSession, t *modelTurn, failure *wirev2.TurnError) {
 }
 
 func (w *world) turnOver(s *modelSession, t *modelTurn, err error) {
-	s.turn, s.last = nil, t
+	w.freeTurn(s)
+	s.last = t
 	t.failed = t.failed || err != nil
 	t.ended = w.now
 	w.settle(t.start, wirev2.OperationCompleted)
@@ -454,6 +505,8 @@ func (w *world) finish() {
 		w.finishJob()
 		for _, s := range w.sessions {
 			if t := s.turn; t != nil && t.real.phase == running {
+				w.cancelCalls(t.real)
+				w.observe(w.take())
 				w.end(s, t, nil)
 				w.observe(w.take())
 			}
@@ -474,7 +527,12 @@ func (w *world) finish() {
 	}
 	w.pass(retention)
 	must(len(w.core.operations) == 0 && len(w.core.turns) == 0, "outcomes outlive their time")
-	must(len(w.core.timers.heap) == 0, "a deadline is left")
+	w.pass(15 * time.Minute)
+	_, armed := w.next()
+	must(!armed, "a deadline is left")
+	must(w.core.resources.Usage().Registries == 0 && w.core.resources.Usage().Bytes == 0, "a registry is left")
+	must(w.core.executors.Counts(w.now).Executors == 0, "an executor is left")
+	must(len(w.core.calls) == 0, "a call is left")
 	must(w.core.idle(), "not idle")
 	for _, s := range w.core.sessions {
 		must(s.lease == leaseClosed && s.turn == nil && s.last == nil, "a session is left with something")
