@@ -22,6 +22,7 @@ import (
 //	exits CODE magid …      run magid and expect this exit code
 //	let NAME MEMBER         set a variable to a string member of the object that was just printed
 //	object                  the last command printed exactly one JSON object
+//	full ARGUMENT …         run magid with its output going to a full disk: it fails and says why
 //
 // rule: M-003, M-005, M-006, M-007, M-008, M-009, M-011, M-017, M-018, M-019, M-024, M-025
 func TestScripts(t *testing.T) {
@@ -31,6 +32,7 @@ func TestScripts(t *testing.T) {
 		Setup: setUpScript,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"provider": scriptProvider, "exits": scriptExits, "let": scriptLet, "object": scriptObject,
+			"full": scriptFull,
 		},
 		RequireUniqueNames: true,
 	})
@@ -90,6 +92,14 @@ func scriptExits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d\n%s%s", got, want, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+	}
+}
+
+func scriptFull(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(ts.Exec("sh", append([]string{"-c", `magid "$@" >/dev/full 2>said; echo $?`, "sh"}, args...)...))
+	said := ts.ReadFile("said")
+	if code := ts.ReadFile("stdout"); code != "1\n" || said != "magid: standard output could not be written: no space left on device\n" {
+		ts.Fatalf("exit code %s%s", code, said)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 type app struct {
 	in       io.Reader
 	out, err io.Writer
+	written  *output // out, which remembers whether all was written
 	// Which of the three is a terminal.
 	inTerminal, outTerminal, errTerminal bool
 	colour                               bool // on standard output
@@ -28,7 +29,8 @@ type app struct {
 }
 
 func newApp(stdin, stdout, stderr *os.File, getenv func(string) string) *app {
-	a := &app{in: stdin, out: stdout, err: stderr, getenv: getenv}
+	written := &output{to: stdout}
+	a := &app{in: stdin, out: written, err: stderr, written: written, getenv: getenv}
 	a.inTerminal, a.outTerminal, a.errTerminal = isTerminal(stdin), isTerminal(stdout), isTerminal(stderr)
 	a.colour = a.outTerminal && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
 	return a

@@ -26,11 +26,14 @@ func Main(args []string, stdin, stdout, stderr *os.File) int {
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	root.SetOut(a.out)
 	root.SetErr(stderr)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = a.written.failed()
+	}
 	if err == nil {
 		return exitDone
 	}
