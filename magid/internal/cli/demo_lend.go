@@ -159,7 +159,8 @@ func (d *demo) askForEvidence(ctx context.Context, app *companion) (wirev2.CallE
 		return wirev2.CallEvidence{}, err
 	}
 	defer c.Close()
-	session, err := c.Claim(ctx, "", app.session, false)
+	// A takeover, because the daemon may not have seen yet that the executor's connection is gone.
+	session, err := c.Claim(ctx, "", app.session, true)
 	if err != nil {
 		return wirev2.CallEvidence{}, err
 	}

@@ -30,7 +30,8 @@ func (d *demo) loseAndComeBack(ctx context.Context, id wirev2.ID) error {
 		return err
 	}
 	defer c.Close()
-	session, err := c.Claim(ctx, "", id, false)
+	// A takeover, because the daemon may not have seen yet that the first connection is gone.
+	session, err := c.Claim(ctx, "", id, true)
 	if err != nil {
 		return err
 	}
