@@ -143,6 +143,7 @@ func (k *core) stamp(t *turn) *wirev2.Error {
 			return executorLost()
 		}
 		app.pin = pin
+		k.executorsChanged = true
 	}
 	m, err := app.snapshot.Manifest(k.attribution(t.ask), app.target())
 	if err != nil {
@@ -158,6 +159,7 @@ func (k *core) letGo(t *turn) {
 	k.cancelCalls(t) // there are none but after a crash of the turn's goroutine
 	if t.app != nil {
 		k.executors.Unpin(t.app.pin, k.now)
+		k.executorsChanged = true
 	}
 	k.resources.Release(t.hold, k.now)
 	for _, c := range t.calls {

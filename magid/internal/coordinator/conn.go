@@ -40,6 +40,7 @@ func (k *core) disconnect(c *Conn) {
 	}
 	delete(k.peers, c.executorConn())
 	if at, held := k.executors.Disconnect(c.executorConn(), k.now); held {
+		k.executorsChanged = true
 		k.executorMoved(at.ID)
 	}
 	k.settleIdle(before)

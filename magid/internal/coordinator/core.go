@@ -46,6 +46,11 @@ type core struct {
 	resources *appresources.Set
 	executors *executorauth.Authority
 	peers     map[executorauth.ConnID]*Conn
+
+	executorsChanged bool          // executorNext has to be asked for again
+	executorNext     time.Duration // the first deadline of an executor, where executorArmed
+	executorArmed    bool
+
 	capturing *ask                   // the registration that has the capture slot
 	calls     map[wirev2.ID]*appCall // of active turns, settled ones too
 	needs     uint64                 // of the newest call
@@ -91,7 +96,9 @@ func newCore(s settings) (*core, error) {
 func (k *core) advance(now time.Duration) {
 	k.now = max(k.now, now)
 	k.resources.Expire(k.now)
-	k.executors.Expire(k.now)
+	if len(k.executors.Expire(k.now)) > 0 {
+		k.executorsChanged = true
+	}
 	for d := k.timers.due(k.now); d != nil; d = k.timers.due(k.now) {
 		d.fire()
 	}
@@ -100,10 +107,16 @@ func (k *core) advance(now time.Duration) {
 // next is when advance has something to do again.
 func (k *core) next() (time.Duration, bool) {
 	next, ok := k.timers.next()
-	for _, other := range []func() (time.Duration, bool){k.resources.NextDeadline, k.executors.NextDeadline} {
-		if at, armed := other(); armed && (!ok || at < next) {
-			next, ok = at, true
-		}
+	if at, armed := k.resources.NextDeadline(); armed && (!ok || at < next) {
+		next, ok = at, true
+	}
+	if k.executorsChanged {
+		// It looks at every executor, which a piece of text need not pay for.
+		k.executorNext, k.executorArmed = k.executors.NextDeadline()
+		k.executorsChanged = false
+	}
+	if k.executorArmed && (!ok || k.executorNext < next) {
+		next, ok = k.executorNext, true
 	}
 	return next, ok
 }

@@ -24,6 +24,22 @@
 // user record before the answer of turn.start, a tool call before it runs, a
 // result before it is reported, the terminal before turn.terminal.
 //
+// # Applications
+//
+// A session's registry is package appresources', an executor's proof is package
+// executorauth'; this package decides who may reach them, captures a turn's
+// snapshot before the turn is prepared, asks again for authority in the step that
+// admits it, and stamps there, for good, what was accepted and by whom.
+//
+// A call of an application's tool is dispatched at most once. It is dispatched
+// when its record is in the queue of the connection that holds the executor; from
+// then on its effects are uncertain, whatever becomes of that queue, and it is
+// never sent again. A call that found no executor, or no room, waits at most 60 s;
+// it is marked on the disk as waiting, and the mark is taken back before the call
+// may be dispatched, so that a crash can tell the two apart. Whatever ends a call
+// gives it one result: the executor's, or one that the daemon makes and that says
+// whether the tool may have run.
+//
 // # What it refuses
 //
 // Anything that is not proved: a token on another connection than its own, a
@@ -39,6 +55,11 @@
 // at most 20,000 encoded bytes, the manifest included. What the daemon remembers
 // of a session is kept until it ends: a few hundred bytes for each session that
 // somebody used.
+//
+// Of a turn's application: a manifest of 18,000 bytes; evidence of 30,720 bytes a
+// turn, its manifest and every call at its longest included, for 256 turns; 32
+// calls of active turns, settled ones counted; 30,720 bytes of what one executor
+// may have pending. Each refusal names its limit.
 //
 // # Errors
 //
@@ -75,6 +96,19 @@
 //     stopping was promised, and the journal is opened again, which repairs it.
 //   - A daemon that is shut down ends its turns as failed/internal, the code that
 //     the recovery after a crash gives.
+//   - The checks of turn.start that concern the executor stand in the order
+//     in which wire-v2 4 lists them: an unknown executor answers before one that
+//     was given for a snapshot without tools.
+//   - A turn accepted without application has evidence too: a null manifest and no
+//     calls. Only turns with application count among the 256.
+//   - A result from a connection that holds another executor than the call's is
+//     stale_connection. A result for a call that waits, and so was never
+//     dispatched, is unknown_turn: whoever sends it has not been asked.
+//   - remaining_ms is rounded up, so that a call that still waits never shows 0.
+//   - While the mark of a waiting call cannot be taken back from a failing disk
+//     the call is not dispatched; the next resume tries again, and its deadline
+//     ends it.
+//   - daemon.status counts the capture slot's reservation among the retained bytes.
 //   - daemon.status counts initialised connections, every session on disk, and as
 //     active the turns that prepare or run.
 package coordinator

@@ -133,6 +133,7 @@ func (k *core) executorStep(a *ask, do func() (reply any, result wirev2.Executor
 			k.refuse(a, wirev2.CodeStaleConnection, "the connection ended before the request was decided")
 			return
 		}
+		k.executorsChanged = true
 		reply, result, err := do()
 		if err != nil {
 			k.fail(a, executorRefusal(err))

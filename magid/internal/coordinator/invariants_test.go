@@ -74,6 +74,7 @@ func verify(k *core) {
 		must((t.phase == ended) == (t.session.turn != t), "a turn is active and ended")
 		must((t.terminal != nil) == (t.phase == closing || t.phase == ended), "a terminal out of its time")
 	}
+	verifyCalls(k)
 	for i, d := range k.timers.heap {
 		must(d.index == i, "the heap of deadlines is torn")
 		must(i == 0 || k.timers.heap[(i-1)/2].at <= d.at, "the heap of deadlines is out of order")
@@ -85,4 +86,43 @@ func must(holds bool, what string) {
 	if !holds {
 		panic("invariant: " + what)
 	}
+}
+
+// verifyCalls looks at what the profile adds.
+func verifyCalls(k *core) {
+	must(len(k.peers) == len(k.conns), "a connection that executors do not know, or the reverse")
+	must(len(k.calls) <= maxCalls, "too many calls")
+	must((k.resources.Usage().CaptureBytes > 0) == (k.capturing != nil), "a capture without its slot, or the reverse")
+	if next, armed := k.executors.NextDeadline(); !k.executorsChanged {
+		must(armed == k.executorArmed && (!armed || next == k.executorNext), "an executor's deadline is not known")
+	}
+	known, evidenceTurns := 0, 0
+	for _, t := range k.turns {
+		if t.app != nil {
+			evidenceTurns++
+		}
+		must((t.manifest != nil) == (t.app != nil && t.phase != preparing), "a manifest out of its time")
+		size := 0
+		for _, c := range t.calls {
+			size += c.evidence + 1
+			must(c.turn == t, "a call of another turn")
+			must(c.dispatched == (c.effects != wirev2.EffectsNotDispatched), "effects that are not honest")
+			must((c.status == wirev2.CallPending) == (c.dispatched && !c.settled()), "pending and not dispatched, or the reverse")
+			must(c.settled() == (c.deadline == nil) && c.settled() == (c.arguments == nil), "a settled call keeps something, or an open one lacks it")
+			must(!c.settled() || !c.offered, "a settled call is offered")
+			if t.phase >= ended {
+				must(c.settled(), "a call is open after its turn")
+				continue
+			}
+			known++
+			must(k.calls[c.id] == c, "a call of an active turn is not known")
+		}
+		must(len(t.calls) == 0 || t.evidenceBase()+size <= maxEvidenceBytes+1, "evidence over its budget")
+		if t.app != nil && t.app.executor != nil && t.phase > preparing && t.phase < ended {
+			status, alive := k.executors.Lookup(t.app.executor.ID, k.now)
+			must(!alive || status.Pins > 0, "an executor that is not pinned by its turn")
+		}
+	}
+	must(known == len(k.calls), "a call of a turn that is over keeps its place")
+	must(evidenceTurns <= maxEvidenceTurns, "evidence of too many turns")
 }

@@ -20,6 +20,9 @@
 //     a turn. It sees its own invalid arguments as {} and, quoted, at most 1 KiB of
 //     them (magid: Provider rules).
 //   - Nothing is executed from a reply that did not end well.
+//   - An application's tool is executed by its [Host] alone; its contract is durable
+//     before the first call that needs it. A result that says that the executor was
+//     not there or did not answer fails the turn, and what else is open is cut short.
 //
 // # What it refuses
 //

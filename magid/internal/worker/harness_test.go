@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -26,6 +27,9 @@ type bench struct {
 	provider *script
 	catalog  *tools
 	budget   int
+
+	application *Application
+	panicAt     string // what the listener panics at
 
 	mu    sync.Mutex
 	trace []string
@@ -74,6 +78,16 @@ func (b *bench) failJournal(fail func(journal.Step) error) {
 	b.fail = fail
 }
 
+// breakJournal makes every write from now on fail.
+func (b *bench) breakJournal() {
+	b.failJournal(func(s journal.Step) error {
+		if s == journal.StepWrite {
+			return errors.New("no space left on device")
+		}
+		return nil
+	})
+}
+
 // run runs one turn as the coordinator does: prepare, user record, worker,
 // terminal.
 func (b *bench) run(ctx context.Context, prompt string) Outcome {
@@ -98,7 +112,7 @@ func (b *bench) try(ctx context.Context, prompt string) (Outcome, error) {
 	}))
 	out := w.Run(ctx, Job{
 		Turn: turn, Workspace: b.session.Workspace(), Prompt: prompt, TextBudget: b.budget,
-		Journal: tracedJournal{b.session, b}, Listener: ear{b}, History: history,
+		Journal: tracedJournal{b.session, b}, Listener: ear{b}, History: history, Application: b.application,
 	})
 	b.provider.omitted = history.Omitted
 	terminal := &wirev2.TerminalRecord{TurnID: turn, OperationID: operation, Status: wirev2.TerminalCompleted, Text: b.text}
@@ -151,7 +165,12 @@ func (e ear) Text(text string) {
 	e.b.note("text %q", text)
 }
 
-func (e ear) Tool(_ wirev2.ID, name string, phase wirev2.ToolPhase) { e.b.note("%s %s", name, phase) }
+func (e ear) Tool(_ wirev2.ID, name string, phase wirev2.ToolPhase) {
+	e.b.note("%s %s", name, phase)
+	if e.b.panicAt == name+" "+string(phase) {
+		panic("a bug in the listener")
+	}
+}
 
 // step is one reply of the scripted provider.
 type step func(ctx context.Context, q provider.Request, text func(string) error) (provider.Reply, error)
