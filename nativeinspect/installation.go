@@ -70,8 +70,7 @@ type Installation struct {
 	Helper     *Helper // Codex on Linux; else nil
 	Rejected   []Rejection
 
-	origins map[string]origin
-	place   place
+	links map[string]Link // by path: what brought each file
 }
 
 // Helper is the bubblewrap that Codex uses inside its own scope.

@@ -16,6 +16,9 @@ func (m Manager) correction(client, override string) string {
 	case ManagerVolta, ManagerAsdf, ManagerMise:
 		return "This is a shim of " + string(m) + ": set " + override + " to the native executable behind what `" + string(m) + " which " + client + "` prints."
 	case ManagerNode:
+		if client == string(Pi) {
+			return "This is the npm installation of Pi, which needs Node: install the self-contained Pi " + PiVersion + " for Linux x64 and set " + override + " to its executable."
+		}
 		return "This is a script for Node: set " + override + " to the absolute path of the native " + client + " executable in the installed package."
 	}
 	return ""
