@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"golang.org/x/sys/unix"
 
 	"github.com/magi-jig/magi-jig/wirev2"
 )
@@ -34,7 +35,8 @@ type known struct {
 
 // List returns all sessions by creation time, then id, descending (wire-v2 4). It reads the first and the last record of
 // a journal that changed since the last List, and of one that did not change nothing. It takes no lock and finds damage
-// only in the first record; a damaged session is listed as such, with what could be read.
+// only in the first record; a damaged session is listed as such, with what could be read, and so is one whose folder or
+// file cannot be opened or read.
 func (s *Store) List() ([]Summary, error) {
 	names, err := s.names()
 	if err != nil {
@@ -50,8 +52,11 @@ func (s *Store) List() ([]Summary, error) {
 		if errors.Is(err, ErrUnknown) {
 			continue // removed since
 		}
-		if err != nil {
+		if err != nil && scarce(err) {
 			return nil, err
+		}
+		if err != nil { // this one is out of order, and the others are not
+			sum = Summary{SessionID: id, Damage: &DamageError{id, 1, err.Error()}}
 		}
 		list = append(list, sum)
 	}
@@ -59,6 +64,11 @@ func (s *Store) List() ([]Summary, error) {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.SessionID, a.SessionID))
 	})
 	return list, nil
+}
+
+// scarce says that an error is the machine's at this moment, and not a journal's.
+func scarce(err error) bool {
+	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM)
 }
 
 // Count returns how many sessions there are, damaged ones included, from the names of their folders alone.

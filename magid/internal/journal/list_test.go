@@ -193,3 +193,37 @@ func TestManySessionsCanBeMadeAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 16, n)
 }
+
+// rule: W-293
+func TestOneSessionThatCannotBeReadHidesNoOther(t *testing.T) {
+	elsewhere := t.TempDir()
+	for name, put := range map[string]func(t *testing.T, folder string){
+		"a file":                  func(t *testing.T, folder string) { require.NoError(t, os.WriteFile(folder, nil, 0o600)) },
+		"a link that leads out":   func(t *testing.T, folder string) { require.NoError(t, os.Symlink(elsewhere, folder)) },
+		"a link to nothing":       func(t *testing.T, folder string) { require.NoError(t, os.Symlink("nothing", folder)) },
+		"a link to another":       func(t *testing.T, folder string) { require.NoError(t, os.Symlink(string(sessionID), folder)) },
+		"a folder without a file": func(t *testing.T, folder string) { require.NoError(t, os.Mkdir(folder, 0o700)) },
+		"a folder in its place": func(t *testing.T, folder string) {
+			require.NoError(t, os.MkdirAll(filepath.Join(folder, journalName), 0o700))
+		},
+		"a closed folder": func(t *testing.T, folder string) { // open to root all the same, and then without a journal
+			require.NoError(t, os.Mkdir(folder, 0))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, store := state(t)
+			require.NoError(t, newSession(t, store).Close())
+			put(t, filepath.Join(dir, sessionsFolder, string(id(7))))
+			list, err := store.List()
+			require.NoError(t, err)
+			require.Len(t, list, 2)
+			require.Equal(t, sessionID, list[0].SessionID)
+			require.Nil(t, list[0].Damage)
+			require.Equal(t, id(7), list[1].SessionID)
+			require.NotNil(t, list[1].Damage)
+			require.NotContains(t, list[1].Damage.Error(), dir)
+			_, err = store.Open(id(7))
+			require.Error(t, err)
+		})
+	}
+}

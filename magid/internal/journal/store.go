@@ -175,6 +175,10 @@ func (s *Store) openJournal(id wirev2.ID, flag int) (*os.File, error) {
 	if s.root == nil || !id.Valid() {
 		return nil, ErrUnknown
 	}
+	folder, err := s.root.Lstat(string(id))
+	if err == nil && !folder.IsDir() { // a link is not followed, wherever it leads
+		return nil, &DamageError{id, 1, "the session's folder is no folder"}
+	}
 	seen, err := s.root.Lstat(journalPath(id))
 	if errors.Is(err, os.ErrNotExist) {
 		if _, err := s.root.Lstat(string(id)); err == nil {
