@@ -953,3 +953,37 @@ func TestComplaint42ClaudeCode3003EveryEndOfACallIsAResult(t *testing.T) {
 		})
 	}
 }
+
+// rule: W-110, A-110, A-174
+func TestManyExecutorsAndCallsStayInsideTheirBudgets(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		a := r.application("say")
+		for range 255 {
+			r.connect(true).attach()
+		}
+		var calls []provider.Call
+		for i := range 32 {
+			calls = append(calls, provider.Call{ID: fmt.Sprintf("%02d", i) + strings.Repeat("i", 126), Name: "say", Arguments: `{"text":"` + strings.Repeat("a", 4096) + `"}`})
+		}
+		r.model.then(says("", calls...), says("done"))
+		turn := a.run("go").TurnID
+		require.Len(t, a.calls(), 32)
+		for _, event := range a.events {
+			require.LessOrEqual(t, len(event.Payload), maxPayloadBytes)
+		}
+		evidence := a.call(a.with(wirev2.MethodTurnApplicationEvidence, wirev2.TurnApplicationEvidenceRequest{TurnID: turn}))
+		require.LessOrEqual(t, len(evidence.Payload), maxEvidenceBytes)
+		b := r.connect(true)
+		shown := b.call(resume(a.executor, a.secret))
+		require.LessOrEqual(t, len(shown.Payload), maxResumeBytes)
+		require.Equal(t, 32, strings.Count(string(shown.Payload), `"call_id"`))
+		var status wirev2.DaemonStatusReply
+		b.ok(request{method: wirev2.MethodDaemonStatus}, &status)
+		require.Equal(t, int64(256), status.Executors)
+		require.Equal(t, int64(32), status.PendingCalls)
+		require.LessOrEqual(t, status.Retained.Bytes, int64(8<<20))
+		a.stop(turn)
+		b.ok(request{method: wirev2.MethodDaemonStatus}, &status)
+		require.Zero(t, status.PendingCalls)
+	})
+}

@@ -109,8 +109,15 @@ var resumeBase = worstSize(wirev2.ExecutorResumeReply{
 	PendingCalls:       []wirev2.PendingCall{},
 })
 
-// evidenceBase is the turn's evidence without calls.
+// evidenceBase is the size of the turn's evidence without calls.
 func (t *turn) evidenceBase() int {
+	if t.evidenceSize == 0 {
+		t.evidenceSize = t.emptyEvidence()
+	}
+	return t.evidenceSize
+}
+
+func (t *turn) emptyEvidence() int {
 	return worstSize(wirev2.TurnApplicationEvidenceReply{
 		TurnID: t.id, ApplicationManifest: t.manifest, Calls: []wirev2.CallEvidence{},
 	})

@@ -23,7 +23,7 @@ import (
 // rig is a coordinator with a real store, a provider that does what a test says
 // and peers that hear everything. It lives in a synctest bubble.
 type rig struct {
-	t         *testing.T
+	t         testing.TB
 	state     string
 	workspace string
 	store     *journal.Store
@@ -44,7 +44,7 @@ func inBubble(t *testing.T, test func(t *testing.T, r *rig)) {
 	})
 }
 
-func newRig(t *testing.T, state string) *rig {
+func newRig(t testing.TB, state string) *rig {
 	t.Helper()
 	r := &rig{t: t, state: state, workspace: t.TempDir(), model: &model{}}
 	store, err := journal.OpenHooked(state, func(s journal.Step) error {
@@ -69,7 +69,9 @@ func (r *rig) start(p provider.Provider) {
 		Limits: worker.Limits{},
 	})
 	require.NoError(r.t, err)
-	c.core.verify = verify
+	if _, bench := r.t.(*testing.B); !bench {
+		c.core.verify = verify
+	}
 	r.c = c
 }
 
@@ -367,6 +369,7 @@ func (r *rig) records(session wirev2.ID) []string {
 type model struct {
 	mu       sync.Mutex
 	steps    []modelStep
+	forever  modelStep // when there are no steps
 	requests []provider.Request
 	open     int
 }
@@ -379,8 +382,12 @@ func (m *model) Stream(ctx context.Context, q provider.Request, text func(string
 	m.requests = append(m.requests, q)
 	m.open++
 	var next modelStep
-	if len(m.steps) > 0 {
+	switch {
+	case len(m.steps) > 0:
 		next, m.steps = m.steps[0], m.steps[1:]
+	case m.forever != nil:
+		next = m.forever
+		m.requests = nil // a benchmark asks often
 	}
 	m.mu.Unlock()
 	defer func() {

@@ -56,6 +56,8 @@ type turn struct {
 	app      *application       // nil for a turn without application
 	manifest *wirev2.Manifest   // nil for a turn without application, and while preparing
 	calls    []*appCall         // of the application's tools, in the order of need
+
+	evidenceSize int // of evidence without calls; 0 until somebody asks
 }
 
 // Causes of a turn's cancelled context.
