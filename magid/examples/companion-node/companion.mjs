@@ -291,7 +291,7 @@ Without PROMPT it goes on with what an earlier run left open.`;
 async function main() {
   const text = { type: 'string' };
   const { values, positionals } = parseArgs({ allowPositionals: true, options: { workspace: text, state: text, crash: text } });
-  if (!values.workspace || positionals.length > 1) throw new Error(usage);
+  if (!values.workspace || positionals.length > 1 || ![undefined, 'before', 'after'].includes(values.crash)) throw new Error(usage);
   const file = values.state ?? path.join(os.homedir(), '.local', 'state', 'magi-companion.json');
   const companion = new Companion(values.workspace, file, values.crash);
   const [prompt] = positionals;

@@ -29,7 +29,7 @@ func main() {
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	if *workspace == "" || flag.NArg() > 1 {
+	if *workspace == "" || flag.NArg() > 1 || *crash != "" && *crash != "before" && *crash != "after" {
 		flag.Usage()
 		os.Exit(2)
 	}

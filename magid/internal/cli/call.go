@@ -55,7 +55,7 @@ func (a *app) call(ctx context.Context, args []string, f callFlags) error {
 	}
 	if f.session != "" {
 		if call.SessionID, err = wirev2.ParseID(f.session); err != nil {
-			return usagef("--session: %v", err)
+			return usagef("--session: %q is not the id of a session: `magid sessions` lists them", f.session)
 		}
 	} else if f.takeover {
 		return usagef("--takeover goes with --session")

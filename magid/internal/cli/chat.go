@@ -38,10 +38,11 @@ func (a *app) chatCommand() *cobra.Command {
 			"the turn, a second one leaves, and so does Ctrl-D. The session stays: `--session` takes it up again.\n\n" +
 			"The model's text goes to standard output, everything else to standard error, so a pipe gets the text alone.\n\n" +
 			"Files can be lent to the model for as long as the chat lasts: a --skill is plain instructions, a --tool a contract\n" +
-			"of input_schema, output_schema and timeout_ms. For each call of a tool COMMAND is run by /bin/sh, with the arguments\n" +
-			"as JSON on its standard input and the tool's name in $MAGI_TOOL; what it prints is the result, as JSON. Ending with\n" +
-			"77 it refuses the call, with any other code but 0 it fails, and the last line on its standard error says why. Each\n" +
-			"call is shown first and run only if you agree, unless --yes does.",
+			"of input_schema, output_schema and timeout_ms. For each call of a tool COMMAND is run by /bin/sh, in the folder where\n" +
+			"the chat was started, with the arguments as JSON on its standard input and the tool's name in $MAGI_TOOL (and\n" +
+			"$MAGI_SESSION_ID, $MAGI_TURN_ID, $MAGI_CALL_ID); what it prints is the result, as JSON. Ending with 77 it refuses the\n" +
+			"call, with any other code but 0 it fails, and the last line on its standard error says why. Each call is shown first\n" +
+			"and run only if you agree, unless --yes does.",
 		Example: "  magid chat\n" +
 			"  magid chat --skill style.md --tool add_note.json --describe 'add_note=Adds a line to the notes.' --exec ./notes.sh",
 		Args: takes(0, 0, "no arguments"),
@@ -137,7 +138,7 @@ func (ch *chat) prepare(f chatFlags) (err error) {
 			return usagef("--workspace is for a new session, and --session takes up an old one")
 		}
 		if ch.id, err = wirev2.ParseID(f.session); err != nil {
-			return usagef("--session: %v", err)
+			return usagef("--session: %q is not the id of a session: `magid sessions` lists them", f.session)
 		}
 		return nil
 	}

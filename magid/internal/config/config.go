@@ -64,11 +64,11 @@ type Timeouts struct {
 func (p Provider) Unconfigured() string {
 	switch {
 	case p.BaseURL == "" && p.Model == "":
-		return "no provider is configured: set MAGI_BASE_URL and MAGI_MODEL, or base_url and model under [provider] in the configuration file"
+		return "no provider is configured: set MAGI_BASE_URL and MAGI_MODEL, or base_url and model under [provider] in the configuration file, and run `magid restart`"
 	case p.BaseURL == "":
-		return "the provider has no base URL: set MAGI_BASE_URL, or base_url under [provider] in the configuration file"
+		return "the provider has no base URL: set MAGI_BASE_URL, or base_url under [provider] in the configuration file, and run `magid restart`"
 	case p.Model == "":
-		return "the provider has no model: set MAGI_MODEL, or model under [provider] in the configuration file"
+		return "the provider has no model: set MAGI_MODEL, or model under [provider] in the configuration file, and run `magid restart`"
 	}
 	return ""
 }
