@@ -10,7 +10,7 @@
 // tool identities, no body, no path, no secret.
 //
 // A contract ([ParseContract]) and the values that must fit it ([Schema.Check],
-// [Schema.Normalize]) are read strictly: one closed schema subset, no
+// [Schema.AppendNormalized]) are read strictly: one closed schema subset, no
 // duplicate or unknown member, integers written as integers.
 //
 // The package refuses to guess. It stores nothing on disk, opens no file
