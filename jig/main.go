@@ -1,3 +1,34 @@
+// Command jig reviews a project's Flows, runs them in a sandbox, and lends them
+// what their review granted.
+//
+// Inside a scope and on the way into one the same program has other first
+// arguments; nobody calls those by hand.
 package main
 
-func main() {}
+import (
+	"fmt"
+	"os"
+
+	"github.com/magi-jig/magi-jig/jig/internal/cli"
+	"github.com/magi-jig/magi-jig/jig/internal/engine"
+	"github.com/magi-jig/magi-jig/jig/internal/project"
+	"github.com/magi-jig/magi-jig/jig/internal/sandbox"
+)
+
+func main() {
+	args := os.Args[1:]
+	if len(args) > 0 {
+		switch args[0] {
+		case cli.FlowCommand:
+			os.Exit(engine.FlowMain(args[1:]))
+		case project.DeclareCommand:
+			os.Exit(engine.DeclareMain(args[1:]))
+		case sandbox.StageCommand:
+			os.Exit(sandbox.StageMain(args[1:]))
+		case sandbox.ProbeCommand:
+			fmt.Println(sandbox.ProbeAnswer)
+			return
+		}
+	}
+	os.Exit(cli.Main(args, os.Stdin, os.Stdout, os.Stderr))
+}

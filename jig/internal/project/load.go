@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -259,4 +260,14 @@ func (l *loader) capture(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// Is says whether dir looks like a project.
+func Is(dir string) bool {
+	for _, name := range []string{moduleName, dataName} {
+		if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && !info.IsDir() {
+			return true
+		}
+	}
+	return false
 }

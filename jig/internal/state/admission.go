@@ -33,3 +33,16 @@ func (t *Tx) Admit(base int64, content jsontext.Value) (int64, error) {
 	}
 	return base + 1, t.put(admissionBucket, headKey, Admission{Number: base + 1, Content: content})
 }
+
+// Refresh replaces the content of generation number, which has to be admitted.
+// For what says how the generation came about, not for what it means.
+func (t *Tx) Refresh(number int64, content jsontext.Value) error {
+	now, err := t.Admission()
+	if err != nil {
+		return err
+	}
+	if now.Number != number {
+		return fail(ErrStale, "something else was admitted meanwhile")
+	}
+	return t.put(admissionBucket, headKey, Admission{Number: number, Content: content})
+}

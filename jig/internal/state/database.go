@@ -173,9 +173,9 @@ var native = binary.NativeEndian
 // initialise makes the database whole beside its name and then gives it the
 // name, so that nobody ever sees half of it.
 func (d *Dir) initialise() error {
-	f, err := os.CreateTemp(d.path, ".state-")
+	f, err := d.Temporary("state")
 	if err != nil {
-		return failBecause(ErrUnsafe, err, "the state file cannot be made")
+		return err
 	}
 	temporary := f.Name()
 	defer os.Remove(temporary)
@@ -213,7 +213,9 @@ func (d *Dir) initialise() error {
 	}
 	// A link, not a rename: who comes second must not replace the first's.
 	if err := os.Link(temporary, d.file(databaseName)); err != nil && !errors.Is(err, fs.ErrExist) {
-		return failBecause(ErrUnsafe, err, "the state file cannot be made")
+		if _, there := os.Lstat(d.file(databaseName)); there != nil {
+			return failBecause(ErrUnsafe, err, "the state file cannot be made")
+		}
 	}
 	return syncFolder(d.path)
 }
@@ -227,7 +229,7 @@ func (d *Dir) compact(db *bolt.DB) error {
 	if err != nil || info.Size() <= CompactBytes || free < info.Size()/2 {
 		return nil
 	}
-	f, err := os.CreateTemp(d.path, ".compact-")
+	f, err := d.Temporary("compact")
 	if err != nil {
 		return nil // a full disk is no reason to fail what has been committed
 	}

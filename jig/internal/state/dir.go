@@ -100,6 +100,18 @@ func (d *Dir) file(names ...string) string {
 // Packages is the store of captured packages.
 func (d *Dir) Packages() *flowpkg.Store { return flowpkg.OpenStore(d.file(packagesName)) }
 
+// Temporary makes a file below .jig that somebody is about to rename. What a dead
+// process left there is swept away with the packages nobody needs.
+func (d *Dir) Temporary(what string) (*os.File, error) {
+	f, err := os.CreateTemp(d.path, temporaryPrefix+what+"-")
+	if err != nil {
+		return nil, failBecause(ErrUnsafe, err, "no file can be made below .jig")
+	}
+	return f, nil
+}
+
+const temporaryPrefix = ".tmp-"
+
 // syncFolder makes the names in a folder durable.
 func syncFolder(path string) error {
 	f, err := os.Open(path)

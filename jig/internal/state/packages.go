@@ -63,6 +63,7 @@ func (d *Dir) Sweep(r *Reviewing, keep func(*Tx) (packages []string, err error))
 				keeping = append(keeping, run.Packages...)
 			}
 		}
+		d.sweepTemporary()
 		if err := d.sweepFolder(packagesName, keeping); err != nil || alive {
 			return err // a living run may execute any copy
 		}
@@ -72,6 +73,17 @@ func (d *Dir) Sweep(r *Reviewing, keep func(*Tx) (packages []string, err error))
 		}
 		return d.sweepFolder(binName, []string{known.Digest})
 	})
+}
+
+// sweepTemporary removes what a process left that died while it wrote. Nobody
+// writes now: this is a transaction, and no review is under way.
+func (d *Dir) sweepTemporary() {
+	entries, _ := os.ReadDir(d.path)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), temporaryPrefix) {
+			os.Remove(d.file(e.Name()))
+		}
+	}
 }
 
 func (d *Dir) sweepFolder(name string, keep []string) error {

@@ -66,12 +66,12 @@ func (d *Dir) recoverRun(ctx context.Context, r RunRecord, lost Lost, with func(
 	}
 	done := false
 	err = d.Update(func(t *Tx) error {
-		now, _, found, err := t.Run(r.ID)
+		now, found, err := t.Run(r.ID)
 		if err != nil || !found || !now.Alive() || now.Epoch != r.Epoch {
 			return err // it ended between our look and our lock
 		}
 		done = true
-		return t.finish(now, time.Now(), StatusLost, terminal, with)
+		return t.finish(now, time.Now(), Terminal{Status: StatusLost, Record: terminal}, with)
 	})
 	if err == nil {
 		os.RemoveAll(d.file(runsName, r.ID))
@@ -139,7 +139,7 @@ func (d *Dir) clear() error {
 			return failBecause(ErrInvalid, err, "the folder of the runs cannot be read")
 		}
 		for _, e := range entries {
-			r, _, found, err := t.Run(e.Name())
+			r, found, err := t.Run(e.Name())
 			if err != nil {
 				return err
 			}

@@ -14,8 +14,10 @@ import (
 const (
 	coordinatorName = "coordinator.lock"
 	scopeName       = "scope.lock"
-	// recordSuffix follows a run's id in the key of its terminal record.
+	// What follows a run's id in the keys of its terminal record and of what was
+	// kept of its standard error.
 	recordSuffix = "/record"
+	stderrSuffix = "/stderr"
 )
 
 // RunRecord is what the state knows of a run. Times are Unix milliseconds.
@@ -42,7 +44,7 @@ func (t *Tx) Runs() ([]RunRecord, error) {
 	var runs []RunRecord
 	var keys []string
 	err := t.b.Bucket([]byte(runsBucket)).ForEach(func(key, _ []byte) error {
-		if !strings.HasSuffix(string(key), recordSuffix) {
+		if !strings.Contains(string(key), "/") {
 			keys = append(keys, string(key))
 		}
 		return nil
@@ -66,18 +68,29 @@ func (t *Tx) Runs() ([]RunRecord, error) {
 	return runs, nil
 }
 
-// Run returns one run, and its terminal record, which is nil while there is none.
-func (t *Tx) Run(id string) (r RunRecord, record []byte, found bool, err error) {
-	if t.b.Bucket([]byte(runsBucket)).Get([]byte(id)) == nil || strings.HasSuffix(id, recordSuffix) {
-		return r, nil, false, nil
+// Terminal is how a run ended.
+type Terminal struct {
+	Status string
+	Record []byte // what was told of it
+	Stderr []byte // what was kept of its standard error
+}
+
+// Run returns one run.
+func (t *Tx) Run(id string) (r RunRecord, found bool, err error) {
+	if strings.Contains(id, "/") || t.b.Bucket([]byte(runsBucket)).Get([]byte(id)) == nil {
+		return r, false, nil
 	}
-	if err := t.get(runsBucket, id, &r); err != nil {
-		return r, nil, false, err
+	return r, true, t.get(runsBucket, id, &r)
+}
+
+// Terminal returns how r ended.
+func (t *Tx) Terminal(r RunRecord) (end Terminal, err error) {
+	end.Status = r.Status
+	if end.Record, err = t.getRaw(runsBucket, r.ID+recordSuffix); err != nil {
+		return end, err
 	}
-	if !r.Alive() {
-		record, err = t.getRaw(runsBucket, id+recordSuffix)
-	}
-	return r, record, true, err
+	end.Stderr, err = t.getRaw(runsBucket, r.ID+stderrSuffix)
+	return end, err
 }
 
 // Run is a run that this process coordinates. It is safe for concurrent use.
@@ -184,7 +197,7 @@ func (r *Run) own(t *Tx) (RunRecord, error) {
 	r.mu.Lock()
 	released := r.released
 	r.mu.Unlock()
-	record, _, found, err := t.Run(r.ID)
+	record, found, err := t.Run(r.ID)
 	switch {
 	case err != nil:
 		return record, err
@@ -197,26 +210,29 @@ func (r *Run) own(t *Tx) (RunRecord, error) {
 // Finish records how the run ended, and in the same transaction does what with
 // says, which may be nil. Then it lets go of the run's locks and folder. After an
 // error the run still has no terminal.
-func (r *Run) Finish(ended time.Time, status string, terminal []byte, with func(*Tx, RunRecord) error) error {
+func (r *Run) Finish(ended time.Time, end Terminal, with func(*Tx, RunRecord) error) error {
 	err := r.d.Update(func(t *Tx) error {
 		record, err := r.own(t)
 		if err != nil {
 			return err
 		}
-		return t.finish(record, ended, status, terminal, with)
+		return t.finish(record, ended, end, with)
 	})
 	r.release()
 	return err
 }
 
-func (t *Tx) finish(record RunRecord, ended time.Time, status string, terminal []byte, with func(*Tx, RunRecord) error) error {
+func (t *Tx) finish(record RunRecord, ended time.Time, end Terminal, with func(*Tx, RunRecord) error) error {
 	if with != nil {
 		if err := with(t, record); err != nil {
 			return err
 		}
 	}
-	record.Ended, record.Status, record.Bytes = max(ended.UnixMilli(), 1), status, int64(len(terminal))
-	if err := t.putRaw(runsBucket, record.ID+recordSuffix, terminal); err != nil {
+	record.Ended, record.Status, record.Bytes = max(ended.UnixMilli(), 1), end.Status, int64(len(end.Record)+len(end.Stderr))
+	if err := t.putRaw(runsBucket, record.ID+recordSuffix, end.Record); err != nil {
+		return err
+	}
+	if err := t.putRaw(runsBucket, record.ID+stderrSuffix, end.Stderr); err != nil {
 		return err
 	}
 	if err := t.put(runsBucket, record.ID, record); err != nil {
@@ -273,7 +289,7 @@ func (t *Tx) prune(keep int, keepBytes int64) (int, error) {
 			continue
 		}
 		forgotten++
-		if err := errors.Join(t.delete(runsBucket, r.ID), t.delete(runsBucket, r.ID+recordSuffix)); err != nil {
+		if err := errors.Join(t.delete(runsBucket, r.ID), t.delete(runsBucket, r.ID+recordSuffix), t.delete(runsBucket, r.ID+stderrSuffix)); err != nil {
 			return 0, err
 		}
 	}

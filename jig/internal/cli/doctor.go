@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/magi-jig/magi-jig/jig/internal/project"
+	"github.com/magi-jig/magi-jig/jig/internal/sandbox"
+)
+
+type checkRecord struct {
+	Check  string `json:"check"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail,omitzero"`
+	Fix    string `json:"fix,omitzero"`
+}
+
+func (a *app) doctorCommand(end func(ending)) *cobra.Command {
+	return a.command("doctor [CLIENT]", "Try what jig needs of this machine", atMost(1), func(ctx context.Context, args []string) ending {
+		if len(args) == 1 {
+			if !isClient(args[0]) {
+				return a.refused(refuse(codeUsage, "a client is codex, claude or pi"))
+			}
+			return a.refused(refuse(codeFeature, "native clients are not offered yet"))
+		}
+		return a.doctor(ctx)
+	}, end)
+}
+
+func isClient(s string) bool { return s == "codex" || s == "claude" || s == "pi" }
+
+// doctor tries the real thing: both kinds of scope with their real flags.
+func (a *app) doctor(ctx context.Context) ending {
+	checks := a.examine(ctx)
+	if ctx.Err() != nil {
+		return a.refused(ctx.Err())
+	}
+	e := ending{human: checksText(a.outStyle, checks)}
+	status, list := statusSucceeded, []project.Diagnostic{}
+	for _, c := range checks {
+		if !c.OK {
+			status, e.exit = statusFailed, 2
+			list = append(list, project.Diagnostic{Code: codeUnavailable, Message: c.Check + ": " + c.Detail, Hint: c.Fix})
+		}
+	}
+	e.record = record{"status": status, "checks": checks, "diagnostics": list}
+	if a.json {
+		a.say("%s", strings.TrimSuffix(checksText(a.errStyle, checks), "\n"))
+	}
+	return e
+}
+
+func checksText(s style, checks []checkRecord) string {
+	var b strings.Builder
+	for _, c := range checks {
+		mark := s.paint(green, s.yes())
+		if !c.OK {
+			mark = s.paint(red, s.no())
+		}
+		fmt.Fprintf(&b, "%s %s\n", mark, s.wrap(strings.TrimSuffix(c.Check+": "+escape(c.Detail), ": "), 2))
+		if c.Fix != "" {
+			fmt.Fprintf(&b, "  %s %s\n", s.arrow(), s.wrap(escape(c.Fix), 4))
+		}
+	}
+	return b.String()
+}
+
+func (a *app) examine(ctx context.Context) []checkRecord {
+	override, set := a.env.Lookup(project.BwrapVariable)
+	bwrap, rejected, err := sandbox.FindBwrap(sandbox.Search{Path: a.env.Get(project.PathVariable), Override: override, Set: set, Project: a.dir})
+	if err != nil {
+		return append([]checkRecord{failed("bubblewrap", err)}, passedOver(rejected)...)
+	}
+	version, err := sandbox.Version(ctx, bwrap)
+	if err != nil {
+		c := failed("bubblewrap", err)
+		c.Detail = bwrap + ": " + c.Detail
+		return []checkRecord{c}
+	}
+	checks := append([]checkRecord{{Check: "bubblewrap", OK: true, Detail: bwrap + ", version " + version}}, passedOver(rejected)...)
+	launcher, _, err := a.launcher()
+	if err != nil {
+		return append(checks, failed("scopes", err))
+	}
+	jig, err := os.Executable()
+	if err != nil {
+		return append(checks, failed("scopes", err))
+	}
+	for _, p := range sandbox.Probe(ctx, launcher, jig, sandbox.ProbeCommand) {
+		network := "without a network"
+		if p.Scope == "native" {
+			network = "with the network"
+		}
+		checks = append(checks, checkRecord{Check: p.Scope + " scope (" + network + ")", OK: p.OK, Detail: p.Reason, Fix: p.Fix})
+	}
+	bounds := checkRecord{Check: "bounds", OK: true, Detail: "cgroup: memory and tasks of a whole scope are bounded by the kernel"}
+	if launcher.Bounds() != "cgroup" {
+		bounds.Detail = "rlimit: no delegated cgroup v2 here, so a scope's memory is watched and its data bounded a process"
+	}
+	return append(checks, bounds, a.ambientProxy())
+}
+
+func failed(check string, err error) checkRecord {
+	r := refusalOf(err)
+	return checkRecord{Check: check, Detail: strings.TrimPrefix(r.message, "bubblewrap cannot be used: "), Fix: r.hint}
+}
+
+func passedOver(rejected []sandbox.Rejected) []checkRecord {
+	var list []checkRecord
+	for _, r := range rejected {
+		list = append(list, checkRecord{Check: "passed over", OK: true, Detail: r.Path + ": " + r.Reason})
+	}
+	return list
+}
+
+// ambientProxy says what of the usual proxy variables reaches a resource:
+// nothing.
+func (a *app) ambientProxy() checkRecord {
+	c := checkRecord{Check: "proxy", OK: true, Detail: "none"}
+	if p := a.env.Get(project.ProxyVariable); p != "" {
+		c.Detail = project.ProxyVariable + " is set"
+	}
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {
+		if a.env.Get(name) != "" {
+			c.Detail += "; " + name + " is set and is not used, name a proxy in " + project.ProxyVariable
+			break
+		}
+	}
+	return c
+}

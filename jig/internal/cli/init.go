@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/magi-jig/magi-jig/jig/internal/engine"
+)
+
+//go:embed template
+var template embed.FS
+
+const gitignore = ".gitignore"
+
+// starter are the files of a new project by path.
+func starter() (map[string][]byte, error) {
+	files := map[string][]byte{"jig.d.ts": []byte(engine.Types)}
+	err := fs.WalkDir(template, "template", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := template.ReadFile(p)
+		name := strings.TrimPrefix(p, "template/")
+		if name == "gitignore" {
+			name = gitignore
+		}
+		files[name] = b
+		return err
+	})
+	return files, err
+}
+
+func (a *app) initCommand(end func(ending)) *cobra.Command {
+	var client string
+	c := a.command("init [DIR]", "Write a first project", atMost(1), func(_ context.Context, args []string) ending {
+		dir := "."
+		if len(args) == 1 {
+			dir = args[0]
+		}
+		written, err := a.initialise(dir, client)
+		if err != nil {
+			return a.refused(err)
+		}
+		var lines []string
+		for _, p := range written {
+			lines = append(lines, "wrote "+escape(filepath.Join(dir, p)))
+		}
+		next := "next: jig review"
+		if dir != "." {
+			next = "next: cd " + escape(dir) + " && jig review"
+		}
+		return ending{
+			record: record{"status": "succeeded", "files": written, "diagnostics": diagnostics(&refusal{})},
+			human:  joinLines(append(lines, next)),
+		}
+	}, end)
+	c.Flags().Var(&onceWord{into: &client, words: []string{"codex", "claude", "pi"}}, "client", "also write a Flow that talks to codex, claude or pi")
+	return c
+}
+
+func (a *app) initialise(dir, client string) (written []string, err error) {
+	if client != "" {
+		return nil, refuse(codeFeature, "--client is not offered yet: this version of jig cannot start native clients")
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(a.dir, dir)
+	}
+	files, err := starter()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, refuse(codeInitExists, "the folder cannot be made")
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, refuse(codeInitExists, "the destination is not a folder that can be written")
+	}
+	defer root.Close()
+	for name := range files {
+		// flows/hello is ours as a whole; beside it may be other Flows.
+		taken := name
+		if strings.HasPrefix(name, "flows/hello/") {
+			taken = "flows/hello"
+		}
+		if _, err := root.Lstat(taken); err == nil && name != gitignore {
+			return nil, refuse(codeInitExists, taken+" is there already, and nothing is overwritten")
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, refuse(codeInitExists, taken+" cannot be examined")
+		}
+	}
+	return a.write(root, files)
+}
+
+// write writes all files or none.
+func (a *app) write(root *os.Root, files map[string][]byte) (written []string, err error) {
+	var made []string // folders
+	defer func() {
+		if err == nil {
+			return
+		}
+		for _, p := range slices.Backward(append(made, written...)) {
+			if removed := root.Remove(p); removed != nil {
+				err = &refusal{code: codeInitCleanup, message: "the project could not be written, and " + p + " could not be removed again", cause: err}
+				return
+			}
+		}
+	}()
+	names := make([]string, 0, len(files))
+	for name := range files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if name == gitignore {
+			if have, err := root.ReadFile(name); err == nil {
+				if !slices.Contains(strings.Fields(string(have)), strings.TrimSpace(string(files[name]))) {
+					a.warn("%s is there already; add the line .jig/ to it", gitignore)
+				}
+				continue
+			}
+		}
+		if made, err = folders(root, path.Dir(name), made); err != nil {
+			return written, refuse(codeInitExists, "the folder for "+name+" cannot be made")
+		}
+		f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+		if err != nil {
+			return written, refuse(codeInitExists, name+" cannot be written")
+		}
+		written = append(written, name)
+		_, err = f.Write(files[name])
+		if closed := f.Close(); err == nil {
+			err = closed
+		}
+		if err != nil {
+			return written, refuse(codeInitExists, name+" cannot be written")
+		}
+	}
+	return written, nil
+}
+
+// folders makes dir and what is missing above it, and adds what it made.
+func folders(root *os.Root, dir string, made []string) ([]string, error) {
+	if dir == "." {
+		return made, nil
+	}
+	made, err := folders(root, path.Dir(dir), made)
+	if err != nil {
+		return made, err
+	}
+	switch err := root.Mkdir(dir, 0o777); {
+	case err == nil:
+		return append(made, dir), nil
+	case errors.Is(err, fs.ErrExist):
+		return made, nil
+	default:
+		return made, err
+	}
+}

@@ -1,0 +1,373 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"github.com/magi-jig/magi-jig/acpframing/json0"
+	"github.com/magi-jig/magi-jig/jig/internal/fault"
+	"github.com/magi-jig/magi-jig/jig/internal/project"
+	"github.com/magi-jig/magi-jig/jig/internal/review"
+	"github.com/magi-jig/magi-jig/jig/internal/sandbox"
+	"github.com/magi-jig/magi-jig/jig/internal/schema0"
+	"github.com/magi-jig/magi-jig/jig/internal/state"
+	"github.com/magi-jig/magi-jig/jig/internal/tree"
+)
+
+type runOptions struct {
+	target  string
+	input   string
+	given   bool // an input was given
+	timeout string
+	receive []string
+}
+
+// Statuses of a run.
+const (
+	statusSucceeded = "succeeded"
+	statusLost      = state.StatusLost
+)
+
+func (a *app) runCommand(end func(ending)) *cobra.Command {
+	var o runOptions
+	var c *cobra.Command
+	c = a.command("run TARGET", "Run a target that was reviewed", atMost(1), func(ctx context.Context, args []string) ending {
+		if len(args) == 1 {
+			o.target = args[0]
+		}
+		o.given = c.Flags().Changed("input")
+		return a.run(ctx, o)
+	}, end)
+	f := c.Flags()
+	word(f, &o.input, "input", "JSON, @FILE, or @- for standard input; without it {}")
+	word(f, &o.timeout, "timeout", "a number with ms, s, m or h; without it 30s")
+	f.Var(&words{into: &o.receive, most: maxReceive}, "receive", "print what the target sends on this channel; may be repeated")
+	c.ValidArgsFunction = a.completeTargets
+	return c
+}
+
+func (a *app) run(ctx context.Context, o runOptions) ending {
+	p, err := a.prepare(ctx, o)
+	if err != nil {
+		return a.receiving(o, a.refused(err))
+	}
+	return a.receiving(o, a.perform(ctx, p))
+}
+
+// receiving puts the record of a command that prints items into the last line.
+func (a *app) receiving(o runOptions, e ending) ending {
+	if len(o.receive) == 0 {
+		return e
+	}
+	a.json = true
+	b, err := e.record.encode()
+	if err != nil {
+		return e
+	}
+	e.record = record{"type": "terminal", "result": encoded(b)}
+	return e
+}
+
+// prepared is a run that can begin.
+type prepared struct {
+	o        runOptions
+	d        *state.Dir
+	content  *review.Content
+	closure  *project.Closure
+	input    jsontext.Value
+	timeout  time.Duration
+	launcher *sandbox.Launcher
+	jig      string
+	reach    *project.Reach
+	run      *state.Run
+	deadline time.Time
+}
+
+// prepare does everything that can be refused without a run being recorded.
+func (a *app) prepare(ctx context.Context, o runOptions) (*prepared, error) {
+	p := &prepared{o: o}
+	var err error
+	if p.timeout, err = parseTimeout(o.timeout); err != nil {
+		return nil, err
+	}
+	if p.d, err = a.open(ctx); err != nil {
+		return nil, err
+	}
+	var number int64
+	err = p.d.View(func(t *state.Tx) error {
+		if err := t.Own(); err != nil {
+			return err
+		}
+		number, p.content, err = admitted(t)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := a.choose(p); err != nil {
+		return nil, err
+	}
+	if p.input, err = a.readInput(o.input, o.given); err != nil {
+		return nil, err
+	}
+	if p.closure, err = project.Build(p.content.Meaning, o.target, p.d.Packages()); err != nil {
+		return nil, err
+	}
+	if err := p.closure.Root.Package.Contract.CheckInput(p.input); err != nil {
+		return nil, inputError(p.input, err)
+	}
+	if err := checkReceive(p); err != nil {
+		return nil, err
+	}
+	if err := a.surroundings(p); err != nil {
+		return nil, err
+	}
+	if p.jig, _, err = p.d.Binary(a.self); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	p.deadline = now.Add(p.timeout)
+	p.run, err = p.d.StartRun(now, p.deadline, func(t *state.Tx) (state.RunRecord, error) {
+		current, _, err := admitted(t)
+		if err == nil && current != number {
+			err = &refusal{code: codeReviewRequired, message: "another generation was admitted while the run began", hint: "run it again"}
+		}
+		return state.RunRecord{Target: o.target, Generation: number, Packages: p.closure.Packages}, err
+	})
+	return p, err
+}
+
+func admitted(t *state.Tx) (int64, *review.Content, error) {
+	a, err := t.Admission()
+	if err != nil {
+		return 0, nil, err
+	}
+	c, err := review.ReadContent(a)
+	if err == nil && c == nil {
+		err = &refusal{code: codeAdmissionMissing, message: "nothing has been approved here yet", hint: "run jig review"}
+	}
+	return a.Number, c, err
+}
+
+// choose finds the target. Nothing is guessed.
+func (a *app) choose(p *prepared) error {
+	targets := p.content.Meaning.Targets
+	name := p.o.target
+	if name == "" {
+		r := refuse(codeTargetInvalid, "a target is needed")
+		r.hint = "targets: " + targetNames(targets)
+		r.details = map[string]any{"targets": slices.Sorted(maps.Keys(targets))}
+		return r
+	}
+	if strings.HasPrefix(name, "npm:") {
+		return refuse(codeFeature, "npm: targets are not offered")
+	}
+	t, ok := targets[name]
+	switch {
+	case ok && t.Unavailable:
+		return refuse(codeUnavailable, t.Reason)
+	case ok && !t.Ready:
+		return refuse(codeTargetInvalid, "the target is not runnable: "+t.Reason)
+	case ok:
+		return nil
+	}
+	r := refuse(codeTargetNotFound, "there is no such target")
+	r.hint = "targets: " + targetNames(targets)
+	if kind, _, ok := strings.Cut(name, ":"); !ok || kind != "flow" && kind != "binding" {
+		r.code, r.message = codeTargetInvalid, "a target is flow:<path> or binding:<name>"
+	}
+	return r
+}
+
+func targetNames(targets map[string]project.Target) string {
+	if len(targets) == 0 {
+		return "none"
+	}
+	names := slices.Sorted(maps.Keys(targets))
+	for i, n := range names {
+		if !targets[n].Ready {
+			names[i] += " (not runnable)"
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// inputError says where an input does not fit.
+func inputError(raw []byte, err error) error {
+	r := refuse(codeInputInvalid, "the input is not JSON that a Flow can take: "+err.Error())
+	var syntax *json0.Error
+	var invalid *schema0.InvalidError
+	switch {
+	case errors.As(err, &syntax):
+		if syntax.Offset >= 0 {
+			line, column := syntax.Position(raw)
+			r.details = map[string]any{"line": line, "column": column}
+		}
+	case errors.As(err, &invalid):
+		r.message = "the input does not fit the target's contract"
+		if invalid.InstancePointer != "" {
+			r.message += " at " + invalid.InstancePointer
+		}
+		r.message += " (" + invalid.Keyword + ")"
+		r.details = map[string]any{"instancePointer": invalid.InstancePointer, "schemaPointer": invalid.SchemaPointer, "keyword": invalid.Keyword}
+	case errors.Is(err, schema0.ErrLimit):
+		r.message = "the input needs more validation work than the limit"
+	}
+	return r
+}
+
+func checkReceive(p *prepared) error {
+	ports := p.closure.Root.Package.Contract.Ports
+	for _, name := range p.o.receive {
+		if port, ok := ports[name]; !ok || port.Direction != "send" {
+			return refuse(codeInputInvalid, "the target sends nothing on a channel "+name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(ports)) {
+		if ports[name].Required && !slices.Contains(p.o.receive, name) {
+			return refuse(codeInputInvalid, fmt.Sprintf("the target needs its channel %s; a command can only receive, with --receive", name))
+		}
+	}
+	return nil
+}
+
+// surroundings compares the machine with what was reviewed.
+func (a *app) surroundings(p *prepared) error {
+	var bwrap string
+	var err error
+	if p.launcher, bwrap, err = a.launcher(); err != nil {
+		return err
+	}
+	reviewed := p.content.Meaning.Environment
+	var changed []string
+	if bwrap != reviewed.Bwrap {
+		changed = append(changed, "bwrap")
+	}
+	if len(p.closure.Grants) > 0 {
+		if p.reach, err = project.NewReach(a.env); err != nil {
+			return &refusal{code: project.CodeHTTPUnavailable, message: err.Error()}
+		}
+		facts, was := p.reach.Facts(), project.ReachFacts{}
+		if reviewed.Reach != nil {
+			was = *reviewed.Reach
+		}
+		for _, f := range []struct {
+			name string
+			a, b *string
+		}{{"proxy", was.Proxy, facts.Proxy}, {"no-proxy", was.NoProxy, facts.NoProxy}, {"ca", was.CA, facts.CA}} {
+			if (f.a == nil) != (f.b == nil) || f.a != nil && *f.a != *f.b {
+				changed = append(changed, f.name)
+			}
+		}
+	}
+	if len(changed) > 0 {
+		return &refusal{
+			code: codeReviewRequired, message: "this machine is not as it was reviewed: " + strings.Join(changed, ", "), hint: "run jig review",
+			details: map[string]any{"reason": "EXECUTION_ENVIRONMENT_CHANGED", "changed": changed, "flowStarted": false},
+		}
+	}
+	return a.ready(p)
+}
+
+// perform runs what was prepared and records its end.
+func (a *app) perform(ctx context.Context, p *prepared) ending {
+	look := a.lookForDrift(p)
+	show := newShow(a, p)
+	launcher := &launcher{l: p.launcher, jig: p.jig, lock: p.run.ScopeLock()}
+	resources, err := a.resources(p)
+	result := tree.Result{}
+	if err != nil {
+		result.Err = fault.New(fault.Unavailable, err.Error())
+	} else {
+		result = tree.Run(ctx, tree.Options{
+			Target: p.closure.Root, Input: p.input, Deadline: p.deadline, Receive: p.o.receive,
+			Launcher: launcher, Resources: resources, Force: a.force, Stderr: show.stderr, Item: show.item,
+		})
+	}
+	show.end()
+	look()
+	rec, status := a.runRecord(p, result, show, launcher.unclean())
+	line, err := rec.encode()
+	if err == nil {
+		err = p.run.Finish(time.Now(), state.Terminal{Status: status, Record: line, Stderr: onlyText(result.Stderr)}, nil)
+	}
+	if err != nil {
+		r := refusalOf(err)
+		a.complain(r)
+		rec["cleanup"] = map[string]string{"status": "failed", "code": codeCloseFailed}
+	}
+	return a.runEnding(rec, status)
+}
+
+// runRecord is what is told of a run that ended.
+func (a *app) runRecord(p *prepared, result tree.Result, show *show, unclean bool) (record, string) {
+	rec := record{"runId": p.run.ID, "diagnostics": show.diagnostics()}
+	status := statusSucceeded
+	if result.Err != nil {
+		status = statusFailed
+		rec["code"], rec["message"] = string(result.Err.Code), result.Err.Message
+		if result.Err.Details != nil {
+			rec["details"] = result.Err.Details
+		}
+	} else {
+		rec["outcome"], rec["output"] = result.Result.Outcome, result.Result.Output
+	}
+	rec["status"] = status
+	if a.interrupted.Load() {
+		rec["command"] = map[string]string{"status": "interrupted"}
+	}
+	if unclean {
+		rec["cleanup"] = map[string]string{"status": "failed", "code": codeCloseFailed}
+	}
+	return rec, status
+}
+
+// runEnding is the ending of a run that was recorded.
+func (a *app) runEnding(rec record, status string) ending {
+	e := ending{record: rec}
+	switch status {
+	case statusFailed:
+		e.exit = 1
+	case statusLost:
+		e.exit = 2
+	}
+	if rec["cleanup"] != nil || rec["command"] != nil {
+		e.exit = 2
+	}
+	if status == statusSucceeded {
+		e.human = fmt.Sprintf("%s\n", a.resultText(rec))
+		return e
+	}
+	a.say("%s %s", a.errStyle.paint(red, "failed:"), a.errStyle.wrap(escape(fmt.Sprint(rec["message"]))+" ["+escape(fmt.Sprint(rec["code"]))+"]", 8))
+	for _, d := range rec["diagnostics"].([]project.Diagnostic) {
+		a.diagnose(d)
+	}
+	return e
+}
+
+// resultText is a result for a person: the outcome, and the output, of which a
+// string stands without quotes.
+func (a *app) resultText(rec record) string {
+	a.say("%s %s", a.errStyle.paint(green, "Execution:"), "completed")
+	output := rec["output"].(jsontext.Value)
+	var text string
+	if output.Kind() != '"' || json0.Decode(output, &text) != nil {
+		text = string(output)
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = escape(line)
+	}
+	return "Outcome: " + escape(fmt.Sprint(rec["outcome"])) + "\n" + strings.Join(lines, "\n")
+}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/magi-jig/magi-jig/acpframing/json0"
+)
+
+const (
+	defaultTimeout = 30 * time.Second
+	maxTimeout     = 24 * time.Hour
+	maxReceive     = 16
+)
+
+var duration = regexp.MustCompile(`^(0|[1-9][0-9]*)(ms|s|m|h)$`)
+
+var units = map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour}
+
+// parseTimeout reads N(ms|s|m|h): no leading zero, more than nothing, at most a
+// day.
+func parseTimeout(s string) (time.Duration, error) {
+	if s == "" {
+		return defaultTimeout, nil
+	}
+	wrong := &refusal{code: codeTimeoutInvalid, message: "--timeout is a number with ms, s, m or h, such as 90s, at most 24h"}
+	m := duration.FindStringSubmatch(s)
+	if m == nil || len(m[1]) > 9 {
+		return 0, wrong
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	if err != nil || n == 0 || time.Duration(n) > maxTimeout/units[m[2]] {
+		return 0, wrong
+	}
+	return time.Duration(n) * units[m[2]], nil
+}
+
+// readInput reads --input: JSON, @FILE, or @- for standard input. Nothing given
+// is {}.
+func (a *app) readInput(option string, given bool) (jsontext.Value, error) {
+	if !given {
+		return jsontext.Value("{}"), nil
+	}
+	raw := []byte(option)
+	if name, file := strings.CutPrefix(option, "@"); file {
+		var source io.Reader = a.stdin
+		if name != "-" {
+			f, err := os.Open(name)
+			if err != nil {
+				return nil, refuse(codeInputInvalid, "the input file cannot be read")
+			}
+			defer f.Close()
+			if info, err := f.Stat(); err != nil || info.IsDir() {
+				return nil, refuse(codeInputInvalid, "the input file cannot be read")
+			}
+			source = f
+		}
+		var err error
+		if raw, err = io.ReadAll(io.LimitReader(source, json0.MaxBytes+1)); err != nil {
+			return nil, refuse(codeInputInvalid, "the input cannot be read")
+		}
+	}
+	if len(raw) > json0.MaxBytes {
+		return nil, refuse(codeInputInvalid, "the input is larger than 16777216 bytes")
+	}
+	canonical, err := json0.Canonical(raw)
+	if err != nil {
+		return nil, inputError(raw, err)
+	}
+	return canonical, nil
+}

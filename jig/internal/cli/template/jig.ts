@@ -1,0 +1,9 @@
+import { defineJig, discover } from "@jigging/jig"
+
+// What this project is made of. `jig review` evaluates this file, without any
+// power, and shows what it asks for; nothing runs before you approve it.
+export default defineJig({
+  flows: discover("./flows"),
+  bindings: discover("./bindings"),
+  grants: discover("./grants"),
+})
