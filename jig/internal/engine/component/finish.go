@@ -36,12 +36,14 @@ func (c *Component) Succeed(raw jsontext.Value) {
 }
 
 // Fail ends the handler with a failure. One that cannot be sent is an
-// EXECUTION_FAILED.
-func (c *Component) Fail(err *fault.Error) {
+// EXECUTION_FAILED, and kept is false.
+func (c *Component) Fail(err *fault.Error) (kept bool) {
+	kept = true
 	if !err.Code.OnWire() || !ValidMessage(err.Message) || json0.Check(c.failed(err)) != nil || len(c.failed(err)) > c.l.FrameBytes {
-		err = Executed()
+		err, kept = Executed(), false
 	}
 	c.finish(outcome{failure: err})
+	return kept
 }
 
 // finish closes admission and settles everything that is still owned

@@ -146,7 +146,9 @@ func kindOf(extension string) string {
 
 // Check judges every import that can be reached from entry, and the syntax of
 // every file, before anything runs.
-func (p *Package) Check(entry string) []*Problem {
+// files are those that were judged.
+func (p *Package) Check(entry string) (found []*Problem, files []string) {
+	var mu sync.Mutex
 	resolve := func(importer string, args api.OnResolveArgs) api.OnResolveResult {
 		require := args.Kind == api.ResolveJSRequireCall || args.Kind == api.ResolveJSRequireResolve
 		m, no := p.Resolve(importer, args.Path, require)
@@ -161,12 +163,18 @@ func (p *Package) Check(entry string) []*Problem {
 		return api.OnResolveResult{Path: m.File}
 	}
 	load := func(name string) ([]byte, api.Loader, error) {
+		mu.Lock()
+		files = append(files, name)
+		mu.Unlock()
 		b, err := read(p.fsys, name)
 		return withoutHashbang(b), loaders[path.Ext(name)], err
 	}
 	result := api.Build(buildOptions(entry, `{}`, plugin(resolve, load)))
-	return problems(result.Errors, unnamespaced)
+	return problems(result.Errors, unnamespaced), files
 }
+
+// ReadFile reads a file of the package.
+func (p *Package) ReadFile(name string) ([]byte, error) { return read(p.fsys, name) }
 
 func unnamespaced(file string) string { return strings.TrimPrefix(file, "jig:") }
 

@@ -22,7 +22,8 @@ func files(pairs ...string) fstest.MapFS {
 
 func check(pairs ...string) []string {
 	var out []string
-	for _, p := range source.NewPackage(files(pairs...), "/package").Check(pairs[0]) {
+	found, _ := source.NewPackage(files(pairs...), "/package").Check(pairs[0])
+	for _, p := range found {
 		out = append(out, p.Error())
 	}
 	return out

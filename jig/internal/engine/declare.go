@@ -1,0 +1,4 @@
+package engine
+
+// DeclareMain is `jig __declare`. It returns the exit status.
+func DeclareMain(args []string) int { return exitEngine }

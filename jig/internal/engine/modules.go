@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/magi-jig/magi-jig/jig/internal/engine/realm"
+	"github.com/magi-jig/magi-jig/jig/internal/engine/source"
+)
+
+// modules are what a Flow can import.
+type modules struct {
+	*source.Package
+	root *os.Root
+	r    *runner
+
+	entry   string
+	checked map[string]bool        // files whose imports were judged
+	maps    map[string]*source.Map // of loaded files
+	refused map[string]string      // what a refused specifier's module says, by its name
+	virtual bool                   // the engine's own SDK is in use
+}
+
+func newModules(p *source.Package, root *os.Root, r *runner) *modules {
+	return &modules{Package: p, root: root, r: r, checked: map[string]bool{}, maps: map[string]*source.Map{}, refused: map[string]string{}}
+}
+
+// check judges the whole package before anything of it runs, and gives the name
+// of its entry.
+func (m *modules) check() (name string, ok bool) {
+	entry, err := m.Entry()
+	if err != nil {
+		m.r.diagnose(Diagnostic{Code: CodeModuleRefused, Message: err.Error()})
+		return "", false
+	}
+	m.entry = entry
+	if found := m.judge(entry); len(found) > 0 {
+		for _, p := range found {
+			m.r.refuse(p)
+		}
+		return "", false
+	}
+	return m.Name(source.Module{File: entry}), true
+}
+
+// judge checks a file and what it imports, once.
+func (m *modules) judge(file string) []*source.Problem {
+	if m.checked[file] {
+		return nil
+	}
+	found, files := m.Check(file)
+	for _, f := range files {
+		m.checked[f] = true
+	}
+	return found
+}
+
+const entrySpecifier = PackageDir + "/"
+
+// file is the path in the package behind a module's name.
+func (m *modules) file(name string) (string, bool) { return strings.CutPrefix(name, PackageDir+"/") }
+
+// Resolve implements realm.Host. Only the loader of the entry and files of the
+// package ask.
+func (r *runner) Resolve(importer, specifier string) string {
+	m := r.modules
+	from, ok := m.file(importer)
+	if !ok {
+		if name := entrySpecifier + m.entry; specifier == name {
+			return name
+		}
+		return m.throws(&source.Problem{Path: importer, Message: fmt.Sprintf("%q is refused here", specifier)})
+	}
+	to, no := m.Package.Resolve(from, specifier, false)
+	if no == nil && to.File != "" {
+		if found := m.judge(to.File); len(found) > 0 {
+			no = found[0]
+		}
+	}
+	if no != nil {
+		if no.Path == "" {
+			no.Path = from
+		}
+		return m.throws(no)
+	}
+	if to.Builtin == source.Flow {
+		m.virtual = true
+	}
+	return m.Name(to)
+}
+
+// throws makes a module that says why there is none.
+func (m *modules) throws(p *source.Problem) string {
+	if !strings.Contains(p.Path, "node_modules/") {
+		m.r.refuse(p)
+	}
+	name := fmt.Sprintf("jig:refused/%d", len(m.refused))
+	m.refused[name] = p.Error()
+	return name
+}
+
+// Load implements realm.Host.
+func (r *runner) Load(name string) (string, error) {
+	m := r.modules
+	if why, ok := m.refused[name]; ok {
+		return realm.ThrowText(why), nil
+	}
+	file, ok := m.file(name)
+	if !ok {
+		return r.builtin(name)
+	}
+	code, no := m.Package.Load(file, file == m.entry)
+	if no != nil {
+		r.refuse(no)
+		return realm.ThrowText(no.Error()), nil
+	}
+	m.maps[file] = code.Map
+	if code.CommonJS {
+		return realm.CommonText(name, code.Names), nil
+	}
+	return code.Text, nil
+}
+
+// builtin is the text of one of the engine's own modules.
+func (r *runner) builtin(name string) (string, error) {
+	part, isNode := strings.CutPrefix(name, "node:")
+	if isNode {
+		return r.realm.Text("node/"+part, true)
+	}
+	return r.realm.Text(strings.TrimPrefix(name, "@jigging/"), false)
+}
+
+// place is where the author wrote what now stands at line and column of a file.
+func (m *modules) place(file string, line, column int) string {
+	if l, c, ok := m.maps[file].Original(line, max(column, 1)); ok {
+		return position(file, l, c)
+	}
+	return position(file, line, column)
+}

@@ -1,0 +1,98 @@
+// JSON/0 at the border of the realm: what leaves it is walked once, by own
+// property descriptors, so no getter and no toJSON of an author's runs; what
+// enters it has objects without a prototype.
+"use strict";
+
+const MAX_DEPTH = 128, MAX_NODES = 262144, MAX_ENTRIES = 65536, MAX_STRING = 8388608, MAX_SAFE = 9007199254740991;
+
+class Violation extends p.Error {}
+p.hidden(Violation.prototype, "name", "JsonViolation");
+
+const fail = (path, why) => { throw new Violation((path === "" ? "the value" : "the value at " + path) + " " + why); };
+
+const describe = (v) => {
+  switch (typeof v) {
+    case "undefined": return "is undefined";
+    case "function": return "is a function";
+    case "symbol": return "is a symbol";
+    case "bigint": return "is a bigint";
+  }
+  return "is no plain object and no array";
+};
+
+// member is how a place inside of a value is written.
+const member = (path, key) => p.slice(path + "/" + p.String(key), 0, 256);
+
+// snapshot returns the JSON text of a value, or throws a Violation.
+const snapshot = (root) => {
+  let nodes = 0;
+  const walk = (v, depth, path) => {
+    if (++nodes > MAX_NODES) fail("", "has more than 262144 values");
+    if (depth > MAX_DEPTH) fail("", "is nested deeper than 128, or contains itself");
+    switch (typeof v) {
+      case "string":
+        if (!p.wellFormed(v)) fail(path, "holds half of a surrogate pair");
+        if (v.length > MAX_STRING) fail(path, "is a text of more than 8388608 bytes");
+        return v;
+      case "number":
+        if (!p.isFinite(v)) fail(path, "is not a finite number");
+        if (p.isInteger(v) && (v > MAX_SAFE || v < -MAX_SAFE)) fail(path, "is an integer beyond 2^53-1");
+        return v;
+      case "boolean":
+        return v;
+      case "object":
+        break;
+      default:
+        fail(path, describe(v));
+    }
+    if (v === null) return null;
+    const prototype = p.getPrototypeOf(v);
+    const names = p.ownKeys(v);
+    if (p.isArray(v)) {
+      if (prototype !== p.ArrayPrototype && prototype !== null) fail(path, describe(v));
+      const length = p.getOwnPropertyDescriptor(v, "length").value;
+      if (length > MAX_ENTRIES) fail(path, "has more than 65536 entries");
+      if (names.length !== length + 1) fail(path, "is an array with holes or with members of its own");
+      const out = p.list();
+      for (let i = 0; i < length; i++) out[i] = walk(data(v, i, path), depth + 1, member(path, i));
+      return out;
+    }
+    if (prototype !== p.ObjectPrototype && prototype !== null) fail(path, describe(v));
+    if (names.length > MAX_ENTRIES) fail(path, "has more than 65536 members");
+    const out = p.bare();
+    for (let i = 0; i < names.length; i++) {
+      const name = names[i];
+      if (typeof name !== "string") fail(path, "has a symbol among its members");
+      if (!p.wellFormed(name)) fail(path, "has a name with half of a surrogate pair");
+      out[name] = walk(data(v, name, path), depth + 1, member(path, name));
+    }
+    return out;
+  };
+  return p.stringify(walk(root, 1, ""));
+};
+
+// data reads an own member that is plain data.
+const data = (object, name, path) => {
+  const d = p.getOwnPropertyDescriptor(object, name);
+  if (d === undefined) fail(path, "is an array with holes");
+  if (!p.hasOwn(d, "value")) fail(member(path, name), "is a getter or setter");
+  if (!d.enumerable) fail(member(path, name), "is hidden");
+  return d.value;
+};
+
+// decode makes a value of JSON text that the host has checked.
+const decode = (text) => strip(p.parse(text));
+
+const strip = (v) => {
+  if (v === null || typeof v !== "object") return v;
+  if (p.isArray(v)) {
+    for (let i = 0; i < v.length; i++) strip(v[i]);
+    return v;
+  }
+  p.setPrototypeOf(v, null);
+  const names = p.keys(v);
+  for (let i = 0; i < names.length; i++) strip(v[names[i]]);
+  return v;
+};
+
+return { __proto__: null, snapshot, decode, Violation, data };
