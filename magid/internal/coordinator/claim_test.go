@@ -222,7 +222,7 @@ func TestSnapshotTextAndLaterTextAreTheTerminalsText(t *testing.T) {
 	})
 }
 
-// rule: W-144, W-145, W-064
+// rule: W-144, W-145
 func TestWriterLeaseIsHeldWhileClaimedOrRunning(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		h := r.open(false)

@@ -97,7 +97,7 @@ func TestEvidenceIsTheControllersAndLivesWithTheOutcome(t *testing.T) {
 	})
 }
 
-// rule, W-109, W-273, A-057, A-081
+// rule: A-109, W-109, W-273, A-057, A-081
 func TestNoSecretArgumentResultOrBodyLeavesItsPlace(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		var log bytes.Buffer

@@ -35,7 +35,7 @@ func releaseExecutor(id wirev2.ID, generation int64) request {
 	return request{method: wirev2.MethodExecutorRelease, payload: wirev2.ExecutorReleaseRequest{ExecutorID: id, ExecutorGeneration: generation}}
 }
 
-// rule: W-057, W-220, W-221, W-222, W-226, W-227, A-133, A-134
+// rule: W-057, W-220, W-221, W-222, W-226, W-227, A-134
 func TestExecutorMethodsReplyExactly(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		p := r.connect(true)
@@ -145,7 +145,7 @@ func TestReservedPlacesTakeWhatBringsAnExecutorBack(t *testing.T) {
 	})
 }
 
-// rule: W-071, W-235, A-149, A-164
+// rule: W-071, W-235, A-164
 func TestResumeFencesAndDisconnectFrees(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		a := r.application()

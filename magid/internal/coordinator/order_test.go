@@ -74,7 +74,7 @@ func TestPayloadsAreReadStrictlyForEachMethod(t *testing.T) {
 	})
 }
 
-// rule: W-038, W-039, W-040, W-041
+// rule: W-040, W-041
 func TestResponsesEchoTheirRequestAndNameTheGrant(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		h := r.open(false)

@@ -11,7 +11,7 @@ import (
 	"github.com/magi-jig/magi-jig/wirev2"
 )
 
-// rule: W-174, W-175, W-177, W-190
+// rule: W-174, W-175, W-177
 func TestWhatEndsAPreparationRecordsNothingAndSendsNoEvent(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  func(d *desk, t *turn) []effect
@@ -49,7 +49,7 @@ func TestWhatEndsAPreparationRecordsNothingAndSendsNoEvent(t *testing.T) {
 	}
 }
 
-// rule
+// rule, M-023
 func TestRegistryKeepsNeitherOutcomesNorTheLease(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		a := r.application("say")
@@ -61,9 +61,12 @@ func TestRegistryKeepsNeitherOutcomesNorTheLease(t *testing.T) {
 		s, err := r.store.Open(a.session)
 		require.NoError(t, err)
 		require.NoError(t, s.Close())
+		a.leave()
+		_, idle := r.c.Idle()
+		require.True(t, idle, "and does not keep the daemon from its idle exit")
 		after(retention)
 		require.Equal(t, 1, r.c.core.resources.Usage().Registries)
-		h := a.claim(a.session, false)
+		h := r.connect(true).claim(a.session, false)
 		h.missing(h.with("", nil), q.operation)
 		require.Nil(t, h.snapshot.Terminal)
 	})
@@ -108,7 +111,7 @@ func TestChangesOfRegistryAndExecutorLeaveAnAcceptedTurnAlone(t *testing.T) {
 	})
 }
 
-// rule: W-148, A-060
+// rule: A-060
 func TestPreparationProtectsTheRegistry(t *testing.T) {
 	d, turn, _ := newPreparing(t)
 	turn.ask.deadline = time.Hour

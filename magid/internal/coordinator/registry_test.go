@@ -90,7 +90,7 @@ func TestRegistryIsItsControllersAlone(t *testing.T) {
 	})
 }
 
-// rule: W-269, M-087, A-027, A-032, W-268
+// rule: W-269, M-087, A-027, W-268
 func TestMalformedRegistrationsAnswerBeforeState(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		h := r.open(true)
@@ -191,7 +191,7 @@ func TestRegistryLivesWithItsControllerAndItsTurn(t *testing.T) {
 	})
 }
 
-// rule
+// rule: A-050
 func TestWorkspaceFileIsCapturedOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		h := r.open(true)

@@ -31,7 +31,7 @@ func TestApplicationIsRequiredWhereThereAreResources(t *testing.T) {
 	})
 }
 
-// rule: W-164, W-165, W-166, W-167, W-168, W-169, W-305, W-172, A-066, A-067, A-068, A-069, A-070, A-071, A-080, M-080, M-083, M-093, A-001
+// rule: W-164, W-165, W-166, W-167, W-168, W-169, W-305, W-172, A-066, A-067, A-068, A-069, A-070, A-071, M-080, M-083, M-093, A-001
 func TestSelectionIsCheckedInItsOrder(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		a := r.application("say", "think")
@@ -132,7 +132,7 @@ func TestSelectionIsCheckedInItsOrder(t *testing.T) {
 	})
 }
 
-// rule: W-127, W-154, W-155, W-209, W-281, A-002, A-077, A-078, A-083, A-084, A-085, A-086, A-087, A-089, M-077, M-079
+// rule: W-127, W-154, W-155, W-209, W-281, A-002, A-077, A-078, A-083, A-084, A-085, A-086, A-087, A-089
 func TestManifestIsTheSameEverywhereAndOnlyForSelectedConnections(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		a := r.application("say")

@@ -297,7 +297,7 @@ func TestTerminalIsToldWhenAllOfItIsTrue(t *testing.T) {
 	})
 }
 
-// rule: W-188, W-192
+// rule: W-188
 func TestTerminalThatCannotBeMadeDurableIsJournalFailed(t *testing.T) {
 	for _, stopped := range []bool{false, true} {
 		inBubble(t, func(t *testing.T, r *rig) {

@@ -9,7 +9,7 @@ import (
 	"github.com/magi-jig/magi-jig/wirev2"
 )
 
-// rule: W-126, W-180, W-181, W-184, W-185
+// rule: W-045, W-126, W-180, W-181, W-184, W-185
 func TestTurnIsAnsweredStartedToldAndEnded(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		h := r.open(false)
