@@ -39,7 +39,13 @@ func newPlace(t testing.TB) *place {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "mt") // short, for the socket's sake
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	t.Cleanup(func() {
+		log, err := os.ReadFile(filepath.Join(dir, "state", "magid.log"))
+		if err == nil {
+			sane(t, string(log))
+		}
+		require.NoError(t, os.RemoveAll(dir))
+	})
 	p := &place{t: t, dir: dir, socket: filepath.Join(dir, "run", "magid.sock"), state: filepath.Join(dir, "state"), workspace: filepath.Join(dir, "work")}
 	require.NoError(t, os.Mkdir(p.workspace, 0o700))
 	p.env = []string{
@@ -119,14 +125,25 @@ func (p *place) process(cmd *exec.Cmd, extra ...string) *running {
 	p.t.Cleanup(func() {
 		r.signal(unix.SIGKILL)
 		<-r.done
+		sane(p.t, r.log.String())
 	})
 	return r
+}
+
+// sane looks in a daemon's log for what the Go runtime says of a bug.
+func sane(t testing.TB, log string) {
+	t.Helper()
+	for _, sign := range []string{"DATA RACE", "panic: ", "fatal error: ", "goroutine "} {
+		require.NotContains(t, log, sign)
+	}
 }
 
 // answers waits until the daemon answers a handshake.
 func (p *place) answers(r *running) {
 	p.t.Helper()
-	require.True(p.t, p.answersOrDies(r), "the daemon has ended: %v\n%s", r.err, r.log)
+	if !p.answersOrDies(r) { // only then is r.err ours to read
+		require.Fail(p.t, "the daemon has ended", "%v\n%s", r.err, r.log)
+	}
 }
 
 // answersOrDies waits until the daemon answers a handshake, or has ended.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/magi-jig/magi-jig/magid/scripted"
 	"github.com/magi-jig/magi-jig/wirev2"
+	"github.com/magi-jig/magi-jig/wirev2/client"
 )
 
 // configure writes the place's configuration file.
@@ -56,7 +57,7 @@ func TestStartStopAndRestartCanBeRepeated(t *testing.T) {
 func TestComplaint28Codex26773DaemonOutlivesItsLauncherAndThenEndsByItself(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.configure("[daemon]\nidle_timeout = \"1s\"\n")
+	p.configure("[daemon]\nidle_timeout = \"3s\"\n")
 	// The launcher is a shell that is killed with everything in its process group.
 	shell := exec.Command("/bin/sh", "-c", `"$0" start --json; exec sleep 600`, magid)
 	shell.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
@@ -71,7 +72,7 @@ func TestComplaint28Codex26773DaemonOutlivesItsLauncherAndThenEndsByItself(t *te
 	c := p.dial()
 	require.NoError(t, unix.Kill(-shell.Process.Pid, unix.SIGKILL))
 	require.Error(t, shell.Wait())
-	time.Sleep(1500 * time.Millisecond) // longer than the idle time: a connection prevents the exit
+	time.Sleep(3500 * time.Millisecond) // longer than the idle time: a connection prevents the exit
 	require.True(t, alive(daemon.PID))
 	_, err = c.Status(t.Context())
 	require.NoError(t, err)
@@ -89,14 +90,28 @@ func childrenOf(t *testing.T, pid int) string {
 	return strings.TrimSpace(string(text))
 }
 
+// reach starts a background daemon and connects to it before it can be idle for too long.
+func (p *place) reach() (daemon runningJSON, c *client.Client) {
+	p.t.Helper()
+	until(p.t, "a connection", func() bool {
+		r := p.run("start", "--json")
+		require.Zero(p.t, r.code, r.stderr)
+		daemon = parse[runningJSON](p.t, r.stdout)
+		var err error
+		c, err = client.Dial(p.t.Context(), p.socket, client.Options{Name: "test", Version: "1"})
+		return err == nil
+	})
+	p.t.Cleanup(func() { _ = c.Close() })
+	return daemon, c
+}
+
 // rule: M-022
 func TestRunningTurnPreventsTheIdleExit(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.configure("[daemon]\nidle_timeout = \"1s\"\n")
 	model := p.model(scripted.Reply{Steps: []scripted.Step{scripted.Text("a"), scripted.Hold("on"), scripted.Finish("stop"), scripted.Done()}})
-	daemon := parse[runningJSON](t, p.run("start", "--json").stdout)
-	c := p.dial()
+	daemon, c := p.reach()
 	s := p.claimed(c, p.session(c))
 	_, err := s.StartTurn(t.Context(), "", wirev2.TurnStartRequest{Prompt: "x"})
 	require.NoError(t, err)

@@ -19,6 +19,8 @@ import (
 
 var long = flag.Bool("long", os.Getenv("CHECK_LONG") != "", "run the whole suite")
 
+var race = flag.Bool("race-daemon", false, "build the program under test with the race detector; bounds of memory then do not hold")
+
 // magid is the program under test, built once.
 var magid string
 
@@ -47,7 +49,11 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	magid = filepath.Join(dir, "magid")
-	build := exec.Command("go", "build", "-o", magid, ".")
+	args := []string{"build", "-o", magid}
+	if *race {
+		args = append(args, "-race")
+	}
+	build := exec.Command("go", append(args, ".")...)
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
 		return 1

@@ -23,7 +23,7 @@ type runningJSON struct {
 	Log     string `json:"log"`
 }
 
-func parse[T any](t *testing.T, text string) T {
+func parse[T any](t testing.TB, text string) T {
 	t.Helper()
 	var object T
 	require.NoError(t, json.Unmarshal([]byte(text), &object), text)

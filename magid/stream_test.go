@@ -44,18 +44,28 @@ func TestComplaint21Opencode22198StoppedReaderIsCutAndOthersKeepPace(t *testing.
 	t.Parallel()
 	p := newPlace(t)
 	const turns, pieces = 40, 400
-	replies := make([]scripted.Reply, 0, 2*turns)
-	for range 2 * turns {
+	replies := make([]scripted.Reply, 0, turns)
+	for range turns {
 		replies = append(replies, deltas(pieces, "0123456789 0123456789 0123456789 "))
 	}
 	p.model(replies...)
 	r := p.serve()
 
-	// One connection asks for the same long answer again and again and never reads.
-	stopped := p.raw()
 	healthy := p.dial()
 	s := p.claimed(healthy, p.session(healthy))
+	turn := func() {
+		_, err := s.StartTurn(t.Context(), "", wirev2.TurnStartRequest{Prompt: "go"})
+		require.NoError(t, err)
+		text, terminal := end(t, s)
+		require.Equal(t, text, terminal.Text)
+		require.Equal(t, wirev2.TerminalCompleted, terminal.Status, "%v", terminal.Error)
+	}
+	for range turns / 2 {
+		turn() // what turns need in memory they have from here on
+	}
 	before := rss(t, r.Process.Pid)
+	// One connection asks for the same long answer again and again and never reads.
+	stopped := p.raw()
 	go func() {
 		for i := 0; ; i++ {
 			if _, err := io.WriteString(stopped, record(fmt.Sprintf("r%d", i), "capabilities", "{}")); err != nil {
@@ -65,12 +75,8 @@ func TestComplaint21Opencode22198StoppedReaderIsCutAndOthersKeepPace(t *testing.
 	}()
 	// Meanwhile another session's turns run at their pace.
 	ended := 0
-	for start := time.Now(); time.Since(start) < 9*time.Second && ended < turns; ended++ {
-		_, err := s.StartTurn(t.Context(), "", wirev2.TurnStartRequest{Prompt: "go"})
-		require.NoError(t, err)
-		text, terminal := end(t, s)
-		require.Equal(t, text, terminal.Text)
-		require.Equal(t, wirev2.TerminalCompleted, terminal.Status, "%v", terminal.Error)
+	for start := time.Now(); time.Since(start) < 9*time.Second && ended < turns/2; ended++ {
+		turn()
 	}
 	require.Positive(t, ended)
 	r.logged("record not written in 10s: the reader has stopped")
@@ -79,7 +85,11 @@ func TestComplaint21Opencode22198StoppedReaderIsCutAndOthersKeepPace(t *testing.
 		require.NoError(t, err)
 		return status.Connections == 1
 	})
-	require.Less(t, rss(t, r.Process.Pid)-before, int64(12<<20), "what a stopped reader and %d turns leave in memory is bounded", ended)
+	if !*race {
+		// A queue may hold 4 MiB; the garbage collector's own ups and downs are of 2 to 3.
+		grown := rss(t, r.Process.Pid) - before
+		require.Less(t, grown, int64(8<<20), "%d turns and %d KiB later", ended, grown>>10)
+	}
 }
 
 // complaint: 24 openai/codex#18203, openai/codex#37526 - two turns at 500 deltas a second dropped a client that was only slow
