@@ -24,7 +24,7 @@ import (
 //	object                  the last command printed exactly one JSON object
 //	full ARGUMENT …         run magid with its output going to a full disk: it fails and says why
 //
-// rule: M-003, M-005, M-006, M-007, M-008, M-009, M-011, M-017, M-018, M-019, M-024, M-025
+// rule: M-003, M-005, M-006, M-007, M-008, M-009, M-011, M-017, M-018, M-019, M-024, M-025, M-026
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{

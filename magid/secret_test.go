@@ -50,24 +50,24 @@ func TestComplaint50SemanticRouter2132CanarySecretsAreNowhere(t *testing.T) {
 		end(t, s)
 		token := s.Token().Reveal()
 
-		shown := ""
+		var shown strings.Builder
 		for _, args := range [][]string{
 			{"status"}, {"status", "--json"}, {"sessions"}, {"history", string(s.ID())}, {"history", string(s.ID()), "--json"},
 			{"call", "daemon.status"}, {"call", "nonsense"}, {"version"},
 		} {
 			r := p.run(args...)
-			shown += r.stdout + r.stderr
+			shown.WriteString(r.stdout + r.stderr)
 		}
 		argv, err := os.ReadFile("/proc/" + strconv.Itoa(daemon.PID) + "/cmdline")
 		require.NoError(t, err)
-		shown += string(argv)
+		shown.WriteString(string(argv))
 		require.Zero(t, p.run("stop").code)
 		log, err := os.ReadFile(daemon.Log)
 		require.NoError(t, err)
 		require.NotEmpty(t, log)
 		require.NotContains(t, string(log), prompt, "bodies are not logged")
 		for _, secret := range []string{key, token} {
-			require.NotContains(t, shown, secret, name)
+			require.NotContains(t, shown.String(), secret, name)
 			for path, text := range filesBelow(t, p.state) {
 				require.NotContains(t, text, secret, "%s: %s", name, path)
 			}

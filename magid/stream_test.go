@@ -177,17 +177,17 @@ func TestHalfClosedConnectionFreesItsSessionAndIsAnswered(t *testing.T) {
 	<-model.Held("on")
 	require.NoError(t, c.CloseWrite())
 	// What was admitted is answered, then the connection ends.
-	seen := ""
+	var seen strings.Builder
 	for {
 		line, err := c.in.ReadString('\n')
 		if err != nil {
 			require.ErrorIs(t, err, io.EOF)
 			break
 		}
-		seen += line
+		seen.WriteString(line)
 	}
-	require.Contains(t, seen, `"request_id":"t"`)
-	require.Contains(t, seen, `"request_id":"s"`)
+	require.Contains(t, seen.String(), `"request_id":"t"`)
+	require.Contains(t, seen.String(), `"request_id":"s"`)
 	// The session is free without a takeover, and the turn has gone on.
 	s := p.claimed(p.dial(), wirev2.ID(session))
 	turn := s.Claimed().Turn
