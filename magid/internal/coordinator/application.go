@@ -17,7 +17,7 @@ const (
 // application is what a turn was started with, from its capture to the end of
 // its worker.
 type application struct {
-	snapshot *appresources.Snapshot
+	snapshot *appresources.Snapshot // until the turn is over
 	executor *executorauth.Identity // as accepted; nil for a snapshot without tools
 	pin      executorauth.Pin       // from admission on
 	manifest *appresources.Manifest // from admission on
@@ -164,5 +164,8 @@ func (k *core) letGo(t *turn) {
 	k.resources.Release(t.hold, k.now)
 	for _, c := range t.calls {
 		delete(k.calls, c.id)
+	}
+	if t.app != nil {
+		t.app.snapshot = nil // what is retained keeps no body alive
 	}
 }

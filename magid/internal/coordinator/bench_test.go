@@ -147,7 +147,7 @@ func (d *desk) submit(t *turn, c *appCall, text []byte) []effect {
 }
 
 func resultPayload(t *turn, c *appCall, text []byte) string {
-	tuple := c.tool.Tuple()
+	tuple := c.tuple
 	return fmt.Sprintf(`{"turn_id":%q,"call_id":%q,"executor_id":%q,"executor_generation":1,"resource_id":%q,"revision_id":%q,"revision_sha256":%q,`+
 		`"outcome":{"status":"success","value":{"said":%s}}}`, t.id, c.id, c.executor(), tuple.ResourceID, tuple.RevisionID, tuple.RevisionSHA256,
 		text[len(`{"text":`):len(text)-1])

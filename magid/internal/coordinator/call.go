@@ -28,8 +28,10 @@ type appCall struct {
 	number     uint64 // in the order of need
 	turn       *turn
 	providerID string
-	tool       appresources.Tool
-	arguments  jsontext.Value // until it is settled
+	name       string
+	tuple      appresources.Tuple
+	contract   *appresources.Contract // until it is settled, as are the arguments
+	arguments  jsontext.Value
 	deliver    func(worker.Result)
 
 	status     wirev2.CallStatus
@@ -64,7 +66,9 @@ func (k *core) needCall(t *turn, need worker.Call, deliver func(worker.Result)) 
 		number:     k.needs,
 		turn:       t,
 		providerID: need.ProviderID,
-		tool:       tool,
+		name:       tool.Name,
+		tuple:      tool.Tuple(),
+		contract:   tool.Contract,
 		arguments:  need.Arguments,
 		deliver:    deliver,
 		status:     wirev2.CallWaitingForExecutor,
@@ -134,7 +138,7 @@ func (k *core) route(id executorauth.ID) (*Conn, int64, bool) {
 // offer puts a call's record into the queue of its executor's connection. The
 // host tells at once, in dispatchedCall, whether it fitted.
 func (k *core) offer(c *appCall, to *Conn, generation int64) {
-	tuple := c.tool.Tuple()
+	tuple := c.tuple
 	payload, err := wirev2.EncodePayload(wirev2.TurnApplicationToolCallEvent{
 		TurnID:             c.turn.id,
 		CallID:             c.id,
@@ -144,9 +148,9 @@ func (k *core) offer(c *appCall, to *Conn, generation int64) {
 		ResourceID:         wirev2.ID(tuple.ResourceID),
 		RevisionID:         wirev2.ID(tuple.RevisionID),
 		RevisionSHA256:     tuple.RevisionSHA256,
-		Name:               c.tool.Name,
+		Name:               c.name,
 		Arguments:          c.arguments,
-		TimeoutMS:          c.tool.Contract.Timeout.Milliseconds(),
+		TimeoutMS:          c.contract.Timeout.Milliseconds(),
 	})
 	if err != nil {
 		return // it stays, and its deadline ends it
@@ -178,15 +182,15 @@ func (k *core) dispatchedCall(c *appCall, queued bool) {
 	}
 	c.status = wirev2.CallPending
 	k.timers.disarm(c.deadline)
-	c.deadline = k.timers.arm(k.now+c.tool.Contract.Timeout, func() { k.timedOut(c) })
-	k.toolPhase(c.turn, c.id, c.tool.Name, wirev2.ToolStarted)
+	c.deadline = k.timers.arm(k.now+c.contract.Timeout, func() { k.timedOut(c) })
+	k.toolPhase(c.turn, c.id, c.name, wirev2.ToolStarted)
 }
 
 // settle ends a call and hands its result to the worker.
 func (k *core) settle(c *appCall, status wirev2.CallStatus, result worker.Result) {
 	c.status = status
 	k.timers.disarm(c.deadline)
-	c.deadline, c.arguments = nil, nil
+	c.deadline, c.arguments, c.contract = nil, nil, nil
 	c.deliver(result)
 }
 
@@ -201,10 +205,10 @@ func (k *core) unavailable(c *appCall) {
 
 // timedOut is the end of a call whose executor did not answer.
 func (k *core) timedOut(c *appCall) {
+	timeout := c.contract.Timeout.Milliseconds()
 	k.settle(c, wirev2.CallFailed, worker.Result{
-		Code: wirev2.ToolTimeout,
-		Message: fmt.Sprintf("the executor did not answer within %d ms; whether the tool ran is not known",
-			c.tool.Contract.Timeout.Milliseconds()),
+		Code:    wirev2.ToolTimeout,
+		Message: fmt.Sprintf("the executor did not answer within %d ms; whether the tool ran is not known", timeout),
 		Effects: c.effects, Synthetic: true, Fatal: true,
 	})
 	k.cancelEvent(c, wirev2.CancelToolTimeout)

@@ -36,12 +36,12 @@ func (k *core) evidence(a *ask) (func(), *wirev2.Error) {
 // evidenceAt is a call as evidence shows it; worst is its longest form, for which
 // room is reserved.
 func (c *appCall) evidenceAt(now time.Duration, worst bool) wirev2.CallEvidence {
-	tuple, at := c.tool.Tuple(), c.turn.app.executor
+	tuple, at := c.tuple, c.turn.app.executor
 	wait, remaining := c.waits(now)
 	out := wirev2.CallEvidence{
 		CallID:             c.id,
 		ProviderCallID:     c.providerID,
-		Name:               c.tool.Name,
+		Name:               c.name,
 		ExecutorID:         wirev2.ID(at.ID),
 		ExecutorGeneration: at.Generation,
 		RevisionSHA256:     tuple.RevisionSHA256,

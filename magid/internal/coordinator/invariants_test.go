@@ -26,12 +26,13 @@ func verify(k *core) {
 			must(t.phase < ended, at+"an active turn has ended")
 			must(s.lease == leaseOpen, at+"a turn without the writer lease")
 			must(t.phase != preparing || !t.ask.answered && s.grant == t.ask.grant, at+"a turn prepares without its controller")
-			must(t.phase == preparing || t.ask.decided, at+"an accepted turn is not decided")
-			must((t.phase >= running) == (t.ask.operation.state == wirev2.OperationAccepted), at+"the operation tells otherwise")
+			must(t.phase != admitted || t.ask.decided && !t.ask.answered, at+"an accepted turn is not decided, or answered too early")
+			must((t.ask == nil) == (t.phase >= running), at+"an answered request is kept, or an open one lost")
+			must((t.phase >= running) == (t.operation.state == wirev2.OperationAccepted), at+"the operation tells otherwise")
 		}
 		if s.last != nil {
 			must(s.last.phase == ended && s.last.session == s, at+"a last turn that has not ended")
-			must(k.operations[s.last.ask.operation.id] != nil, at+"a terminal outlived its outcome")
+			must(k.operations[s.last.operation.id] != nil, at+"a terminal outlived its outcome")
 		}
 		for _, selected := range []bool{true, false} {
 			view := s.snapshot(selected)
@@ -71,6 +72,7 @@ func verify(k *core) {
 	}
 	for id, t := range k.turns {
 		must(t.id == id && t.phase != dropped, "a turn that was dropped is known")
+		must(t.phase != ended || t.prompt == "" && (t.app == nil || t.app.snapshot == nil), "a turn that is over keeps its prompt or its snapshot")
 		must((t.phase == ended) == (t.session.turn != t), "a turn is active and ended")
 		must((t.terminal != nil) == (t.phase == closing || t.phase == ended), "a terminal out of its time")
 	}
@@ -108,7 +110,7 @@ func verifyCalls(k *core) {
 			must(c.turn == t, "a call of another turn")
 			must(c.dispatched == (c.effects != wirev2.EffectsNotDispatched), "effects that are not honest")
 			must((c.status == wirev2.CallPending) == (c.dispatched && !c.settled()), "pending and not dispatched, or the reverse")
-			must(c.settled() == (c.deadline == nil) && c.settled() == (c.arguments == nil), "a settled call keeps something, or an open one lacks it")
+			must(c.settled() == (c.deadline == nil) && c.settled() == (c.arguments == nil) && c.settled() == (c.contract == nil), "a settled call keeps something, or an open one lacks it")
 			must(!c.settled() || !c.offered, "a settled call is offered")
 			if t.phase >= ended {
 				must(c.settled(), "a call is open after its turn")

@@ -50,7 +50,14 @@ func (w *world) sessionOf(id wirev2.ID) *modelSession {
 
 // started follows a turn's goroutine to its user record.
 func (w *world) started(real *turn) {
-	r := w.requests[real.ask.request.RequestID]
+	// By its operation: the core may be further than this effect, and have ended
+	// the preparation in the same step by a takeover that waited beside it.
+	var r *modelRequest
+	for _, sent := range w.requests {
+		if sent.q.Method == wirev2.MethodTurnStart && sent.q.OperationID == real.operation.id && sent.expect == "" {
+			r = sent
+		}
+	}
 	s := r.session
 	must(s.turn == nil, "a second turn")
 	t := &modelTurn{real: real, start: r, app: r.app}

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"testing"
 	"time"
@@ -75,6 +76,7 @@ func (w *world) play() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%v", p)
+			w.trace("%s", debug.Stack())
 		}
 	}()
 	if w.random.IntN(4) > 0 {

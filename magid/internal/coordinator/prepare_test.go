@@ -29,6 +29,7 @@ func TestWhatEndsAPreparationRecordsNothingAndSendsNoEvent(t *testing.T) {
 			d := newDesk()
 			d.ask(d.conn, wirev2.MethodTurnStart, `{"prompt":"x"}`)
 			turn := d.session.turn
+			operation := turn.operation.id
 			effects := c.end(d, turn)
 			var answers []string
 			for _, e := range effects {
@@ -44,7 +45,7 @@ func TestWhatEndsAPreparationRecordsNothingAndSendsNoEvent(t *testing.T) {
 			require.Nil(t, d.admitTurn(turn, 0, nil), "there is no user record to write")
 			require.Empty(t, d.take())
 			require.Nil(t, d.session.turn)
-			require.Equal(t, wirev2.OperationRejected, d.operations[turn.ask.request.OperationID].state)
+			require.Equal(t, wirev2.OperationRejected, d.operations[operation].state)
 		})
 	}
 }

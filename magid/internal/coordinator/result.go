@@ -59,7 +59,7 @@ func (k *core) checkResult(a *ask, q *wirev2.TurnApplicationToolResultRequest) (
 		RevisionID:     appresources.ID(q.RevisionID),
 		RevisionSHA256: q.RevisionSHA256,
 	}
-	if echoed != c.tool.Tuple() {
+	if echoed != c.tuple {
 		return nil, worker.Result{}, invalid("resource_id, revision_id and revision_sha256 must be those of the call; it stays open")
 	}
 	result := worker.Result{Effects: wirev2.EffectsReported}
@@ -70,7 +70,7 @@ func (k *core) checkResult(a *ask, q *wirev2.TurnApplicationToolResultRequest) (
 		result.Code, result.Message = *q.Outcome.Code, *q.Outcome.Message
 		return c, result, nil
 	}
-	value, err := c.tool.Contract.Output.AppendNormalized(nil, q.Outcome.Value)
+	value, err := c.contract.Output.AppendNormalized(nil, q.Outcome.Value)
 	if err != nil {
 		return nil, result, invalid("outcome.value does not fit the tool's output schema: " + err.Error() + "; the call stays open")
 	}

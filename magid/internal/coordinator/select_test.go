@@ -284,9 +284,9 @@ func TestExecutorLostWhilePreparingRefusesTheTurn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, turn, secret := newPreparing(t)
-			before := d.resources.Usage()
+			before, request := d.resources.Usage(), turn.ask.request.RequestID
 			effects := told(lose(d, string(turn.app.executor.ID), secret))
-			require.Contains(t, effects, "#"+turn.ask.request.RequestID+" stale_connection")
+			require.Contains(t, effects, "#"+request+" stale_connection")
 			require.Nil(t, d.admitTurn(turn, 0, nil), "and is not admitted")
 			require.Equal(t, before, d.resources.Usage())
 			require.Empty(t, d.turns)

@@ -41,15 +41,16 @@ func (p phase) String() string {
 
 // turn is one turn from its turn.start to the end of its outcome's retention.
 type turn struct {
-	id       wirev2.ID
-	session  *session
-	ask      *ask // the turn.start
-	prompt   string
-	phase    phase
-	stop     bool // stopping was promised: the terminal is cancelled
-	omitted  int  // older turns left out of the history
-	text     strings.Builder
-	terminal *wirev2.Terminal // from closing on
+	id        wirev2.ID
+	session   *session
+	operation *operation // of its turn.start
+	ask       *ask       // the turn.start, until it is answered
+	prompt    string     // until the turn is over
+	phase     phase
+	stop      bool // stopping was promised: the terminal is cancelled
+	omitted   int  // older turns left out of the history
+	text      strings.Builder
+	terminal  *wirev2.Terminal // from closing on
 
 	journal  lease
 	hold     *appresources.Hold // protects the registry and keeps the snapshot
@@ -82,7 +83,7 @@ func (t *turn) state() wirev2.TurnState {
 func (t *turn) view(selected bool) *wirev2.Turn {
 	return &wirev2.Turn{
 		TurnID:              t.id,
-		OperationID:         t.ask.request.OperationID,
+		OperationID:         t.operation.id,
 		State:               t.state(),
 		Text:                t.text.String(),
 		ApplicationManifest: t.manifestFor(selected),

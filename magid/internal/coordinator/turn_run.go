@@ -17,13 +17,13 @@ func (k *core) acceptText(t *turn, text string) {
 	}
 	t.text.WriteString(text)
 	if s := t.session; s.holder != nil {
-		k.do(notifyText{s.holder, k.event(s, wirev2.EventTurnText, t.ask.operation.id), s.grant, t.id, text})
+		k.do(notifyText{s.holder, k.event(s, wirev2.EventTurnText, t.operation.id), s.grant, t.id, text})
 	}
 }
 
 // toolPhase reports how far a tool call has come.
 func (k *core) toolPhase(t *turn, call wirev2.ID, name string, phase wirev2.ToolPhase) {
-	k.emit(t.session, wirev2.EventTurnTool, t.ask.operation.id, wirev2.TurnToolEvent{
+	k.emit(t.session, wirev2.EventTurnTool, t.operation.id, wirev2.TurnToolEvent{
 		TurnID: t.id, CallID: call, Name: name, Phase: phase,
 	})
 }
@@ -35,7 +35,7 @@ func (k *core) toolPhase(t *turn, call wirev2.ID, name string, phase wirev2.Tool
 func (k *core) admitTerminal(t *turn, failure *wirev2.TurnError, usage *wirev2.Usage) *wirev2.TerminalRecord {
 	terminal := &wirev2.Terminal{
 		TurnID:      t.id,
-		OperationID: t.ask.operation.id,
+		OperationID: t.operation.id,
 		Status:      wirev2.TerminalCompleted,
 		Text:        t.text.String(),
 		Usage:       usage,
@@ -72,7 +72,7 @@ func (k *core) turnEnded(t *turn, err error) {
 	}
 	k.leaveTurn(t, ended)
 	s.last = t
-	o := t.ask.operation
+	o := t.operation
 	k.complete(o, t.outcome)
 	if s.holder != nil {
 		k.emit(s, wirev2.EventTurnTerminal, o.id, t.terminalView(s.holder.selected))

@@ -32,7 +32,8 @@ func (k *core) turnStart(a *ask) (func(), *wirev2.Error) {
 			return
 		}
 		k.prepareTurn(&turn{
-			id: k.newID(), session: a.session, ask: a, prompt: q.Prompt, journal: a.session.journal, hold: hold, app: app,
+			id: k.newID(), session: a.session, operation: a.operation, ask: a, prompt: q.Prompt,
+			journal: a.session.journal, hold: hold, app: app,
 		})
 	}, nil
 }
@@ -60,6 +61,7 @@ func limitExceeded(message string) *wirev2.Error {
 // prepareTurn takes the session's place for a turn and has its settings prepared.
 func (k *core) prepareTurn(t *turn) {
 	a := t.ask
+	a.request.Payload = nil // the turn has what it needs of it, and lives long
 	before := k.idle()
 	a.session.turn = t
 	k.turns[t.id] = t
@@ -95,13 +97,14 @@ func (k *core) dropTurn(t *turn, refusal *wirev2.Error) {
 	k.leaveTurn(t, dropped)
 	delete(k.turns, t.id)
 	k.fail(t.ask, refusal)
+	t.ask = nil
 }
 
 // leaveTurn frees the session's place for a turn.
 func (k *core) leaveTurn(t *turn, end phase) {
 	before := k.idle()
 	k.letGo(t)
-	t.phase = end
+	t.phase, t.prompt = end, ""
 	t.session.turn = nil
 	k.change(t.session)
 	k.active--
@@ -130,7 +133,7 @@ func (k *core) admitTurn(t *turn, omitted int, err error) *wirev2.UserRecord {
 	k.decide(t.ask)
 	return &wirev2.UserRecord{
 		TurnID:              t.id,
-		OperationID:         t.ask.operation.id,
+		OperationID:         t.operation.id,
 		Prompt:              t.prompt,
 		ApplicationManifest: t.manifestFor(true),
 	}
@@ -145,13 +148,15 @@ func (k *core) userRecorded(t *turn, err error) {
 		k.leaveTurn(t, dropped)
 		delete(k.turns, t.id)
 		k.refuse(t.ask, wirev2.CodeInternal, "the prompt could not be made durable; the turn did not run")
+		t.ask = nil
 		return
 	}
 	t.phase = running
-	t.ask.operation.turn = t
-	k.accept(t.ask.operation, t.outcome)
+	t.operation.turn = t
+	k.accept(t.operation, t.outcome)
 	k.acknowledge(t.ask, wirev2.TurnStartReply{TurnID: t.id, ApplicationManifest: t.manifestFor(t.ask.conn.selected)})
-	k.emit(s, wirev2.EventTurnStarted, t.ask.operation.id, wirev2.TurnStartedEvent{
+	t.ask = nil
+	k.emit(s, wirev2.EventTurnStarted, t.operation.id, wirev2.TurnStartedEvent{
 		TurnID:       t.id,
 		OmittedTurns: int64(t.omitted),
 	})
