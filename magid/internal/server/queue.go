@@ -15,16 +15,23 @@ const (
 	maxPayloadBytes = 32 << 10
 )
 
-// Why a full queue ends its connection.
+// Why a queue ends its connection.
 const (
 	reasonRecords = "outgoing queue full: 1024 records wait and the reader does not keep up"
 	reasonBytes   = "outgoing queue full: 4 MiB wait and the reader does not keep up"
+
+	reasonEncoding = "a record cannot be encoded"
 )
+
+// errEncoding is what a request gets whose reply is none.
+var errEncoding = &wirev2.Error{Code: wirev2.CodeInternal, Message: "the reply cannot be encoded"}
 
 // record is one thing in the queue. It is encoded when it leaves, because only then an
 // event's live sequence is known and its text is complete.
 type record struct {
 	response *wirev2.Response // else an event
+	encoded  []byte           // the response where it came with a Body, whose size only its encoding tells
+	failure  error            // why that could not be done; the response is an error then
 	slot     bool             // a response that frees one of the 64 places
 	id       string           // of the request that becomes answered; "" where none was outstanding
 
@@ -117,9 +124,18 @@ func (q *queue) outstanding(id string) bool {
 // respond queues the answer of a request. answers is false for the refusal of a request
 // whose request_id was not registered, and perhaps belongs to another one.
 func (q *queue) respond(r wirev2.Response, answers bool) bool {
+	item := record{response: &r, slot: true}
+	if r.Body != nil {
+		if item.encoded, item.failure = wirev2.AppendResponse(nil, &r); item.failure != nil {
+			item.encoded = nil
+			r.Body, r.Error = nil, errEncoding
+		}
+	}
+	if item.size = len(item.encoded); item.size == 0 {
+		item.size = responseSize(&r)
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	item := record{response: &r, slot: true, size: responseSize(&r)}
 	if answers {
 		item.id = r.RequestID
 	}
@@ -156,6 +172,14 @@ func (q *queue) wake() {
 }
 
 func (q *queue) pushEvent(event wirev2.Event, grant *coordinator.Grant) bool {
+	if event.Body != nil {
+		payload, err := wirev2.EncodePayload(event.Body)
+		if err != nil {
+			q.disconnect(reasonEncoding)
+			return false
+		}
+		event.Payload, event.Body = payload, nil
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.push(record{event: event, grant: grant, size: eventSize(&event)})

@@ -106,15 +106,14 @@ func writeReason(err error) string {
 }
 
 func (c *conn) encode(dst []byte, item record) ([]byte, error) {
-	if item.response != nil {
+	switch {
+	case item.encoded != nil:
+		return item.encoded, nil
+	case item.response != nil:
 		return c.encodeResponse(dst, item)
 	}
 	if item.turn != "" {
-		payload := append([]byte(nil), `{"turn_id":"`...)
-		payload = append(payload, item.turn...)
-		payload = append(payload, `","text":`...)
-		payload = wirev2.AppendString(payload, string(item.text))
-		item.event.Payload = append(payload, '}')
+		item.event.Body = &wirev2.TurnTextEvent{TurnID: item.turn, Text: string(item.text)}
 	}
 	if item.grant != nil {
 		item.event.LiveSequence = item.grant.Next()
@@ -125,12 +124,13 @@ func (c *conn) encode(dst []byte, item record) ([]byte, error) {
 // encodeResponse falls back to an error, because a request gets an answer.
 func (c *conn) encodeResponse(dst []byte, item record) ([]byte, error) {
 	encoded, err := wirev2.AppendResponse(dst, item.response)
+	if item.failure != nil || err != nil {
+		c.server.log.Error("response cannot be encoded", "connection", string(c.id), "error", errors.Join(item.failure, err).Error())
+	}
 	if err == nil {
 		return encoded, nil
 	}
-	c.server.log.Error("response cannot be encoded", "connection", string(c.id), "error", err.Error())
 	fallback := *item.response
-	fallback.Payload = nil
-	fallback.Error = &wirev2.Error{Code: wirev2.CodeInternal, Message: "the reply cannot be encoded"}
+	fallback.Payload, fallback.Error = nil, errEncoding
 	return wirev2.AppendResponse(dst, &fallback)
 }

@@ -263,6 +263,26 @@ func TestLogsHoldNoBodies(t *testing.T) {
 	})
 }
 
+// A reply or an event may come as a payload type instead of encoded.
+func TestBodiesAreEncodedOnTheirWay(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fake.handle = func(p *peer, q wirev2.Request) {
+			p.out.Respond(wirev2.Response{RequestID: q.RequestID, InstanceID: instance, ConnectionID: p.id, Body: &wirev2.SessionCreateReply{SessionID: wirev2.ID(q.RequestID)}})
+		}
+		c, p := w.initialized()
+		require.Equal(t, map[string]any{"session_id": aSession}, c.ask(status(aSession))["payload"])
+		require.Equal(t, "internal", c.code(status("not-an-id")))
+		require.Contains(t, w.log.String(), "response cannot be encoded")
+		require.Empty(t, c.code(status(aSession)), "the place of either is free again")
+		body := &wirev2.TurnStartedEvent{TurnID: turnID, OmittedTurns: 3}
+		require.True(t, p.out.Event(wirev2.Event{Event: wirev2.EventTurnStarted, InstanceID: instance, ConnectionID: p.id, Body: body}, nil))
+		require.Equal(t, map[string]any{"turn_id": string(turnID), "omitted_turns": 3.0}, c.next()["payload"])
+		require.False(t, p.out.Event(wirev2.Event{Event: wirev2.EventTurnStarted, InstanceID: instance, ConnectionID: p.id, Body: make(chan int)}, nil))
+		synctest.Wait()
+		require.True(t, w.fake.isGone(p))
+	})
+}
+
 func TestStopFlushesAndEndsEveryConnection(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c, p := w.stalled()
