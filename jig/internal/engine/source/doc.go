@@ -159,7 +159,9 @@ func plugin(resolve func(importer string, args api.OnResolveArgs) api.OnResolveR
 	return api.Plugin{Name: "jig", Setup: func(b api.PluginBuild) {
 		b.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(args api.OnResolveArgs) (api.OnResolveResult, error) {
 			if args.Kind == api.ResolveEntryPoint {
-				return api.OnResolveResult{Path: args.Path, Namespace: namespace}, nil
+				// esbuild puts "./" before the name of a file that its working
+				// folder has as well, which in a scope is the package's own.
+				return api.OnResolveResult{Path: strings.TrimPrefix(args.Path, "./"), Namespace: namespace}, nil
 			}
 			r := resolve(args.Importer, args)
 			if !r.External {
