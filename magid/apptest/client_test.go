@@ -138,6 +138,7 @@ type conn struct {
 	raw     []string // every record that came, in order
 	methods map[string]string
 	over    bool
+	stopped bool // reads nothing more
 }
 
 // connect opens a connection that is not initialised.
@@ -154,9 +155,18 @@ func (d *daemon) connect() *conn {
 	}()
 	d.t.Cleanup(func() {
 		_ = sock.Close()
+		c.stop(false)
 		<-ended
 	})
 	return c
+}
+
+// stop makes the connection stop reading, or go on.
+func (c *conn) stop(stopped bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopped = stopped
+	c.changed.Broadcast()
 }
 
 // ordinary opens an initialised connection without the profile.
@@ -189,6 +199,11 @@ func (c *conn) initialize(tokens ...string) object {
 func (c *conn) read() {
 	r := bufio.NewReaderSize(c.sock, 1<<17)
 	for {
+		c.mu.Lock()
+		for c.stopped {
+			c.changed.Wait()
+		}
+		c.mu.Unlock()
 		line, err := r.ReadString('\n')
 		c.mu.Lock()
 		if err != nil {

@@ -141,7 +141,7 @@ func (w *world) stands() object {
 	return object{"here": w.still(), "there": w.other.list(), "evidence": evidence, "known": known}
 }
 
-// rule: W-263, W-252, W-269, A-004, A-005, A-007, A-008, A-096, A-133, A-134, A-159, A-115, W-255, M-087
+// rule: W-263, A-004, A-005, A-007, A-008, A-096, A-115, A-133, A-134, A-159
 func TestFirstCheckThatFailsAnswersAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	d := start(t)
@@ -330,7 +330,7 @@ func TestTurnIsRefusedForEachFaultOfItsApplication(t *testing.T) {
 	require.Equal(t, "unsupported_capability", code)
 }
 
-// rule: W-253, W-254, W-255, W-256, A-080, A-160, A-161, A-179, A-180, W-252
+// rule: W-252, W-253, W-254, W-255, W-256, A-080, A-160, A-161
 func TestResultIsRefusedForEachFaultAndTheCallStaysOpen(t *testing.T) {
 	t.Parallel()
 	d := start(t)
@@ -364,14 +364,12 @@ func TestResultIsRefusedForEachFaultAndTheCallStaysOpen(t *testing.T) {
 		{"invalid_payload", "a value of the wrong type", outcome(object{"status": "success", "value": object{"said": 1}})},
 		{"invalid_payload", "a value that is no object", outcome(object{"status": "success", "value": "x"})},
 		{"invalid_payload", "a text over its maxLength", outcome(value(fits + "x"))},
-		{"invalid_payload", "a value of 16 KiB and more", outcome(value(strings.Repeat("\U0001f600", 4096)))},
 		{"invalid_payload", "no outcome", member("outcome", nil)},
 		{"invalid_payload", "a status that is none", outcome(object{"status": "done"})},
 		{"invalid_payload", "a success with a code", outcome(value("x").with(object{"code": "execution_failed"}))},
 		{"invalid_payload", "an error with a value", outcome(failure("execution_failed", "x").with(object{"value": nil}))},
 		{"invalid_payload", "an error without message", outcome(object{"status": "error", "code": "execution_failed"})},
 		{"invalid_payload", "a code of the daemon's", outcome(failure("tool_timeout", "x"))},
-		{"invalid_payload", "a message of 513 bytes", outcome(failure("execution_failed", strings.Repeat("x", 513)))},
 		{"invalid_payload", "a member too many", member("more", 1)},
 	} {
 		before := w.stands()
@@ -380,6 +378,23 @@ func TestResultIsRefusedForEachFaultAndTheCallStaysOpen(t *testing.T) {
 		require.Equal(t, before, w.stands(), c.why)
 		require.Equal(t, "pending", w.evidence(w.turn.text("turn_id")).list("calls")[0]["status"], c.why)
 	}
+	// The order of the checks: each fault answers before all that stand behind it.
+	wrong := w.result(w.call, object{"status": "success", "value": object{}})
+	wrong.payload = wrong.payload.(object).with(object{"executor_generation": 2, "call_id": newID(), "revision_id": newID(), "more": 1})
+	for _, step := range []struct{ code, says, mend string }{
+		{"invalid_payload", "more", "more"}, {"stale_connection", "", "executor_generation"}, {"unknown_turn", "", "call_id"},
+		{"invalid_payload", "revision_id", "revision_id"}, {"invalid_payload", "schema", ""},
+	} {
+		code, message := w.refused(wrong)
+		require.Equal(t, step.code, code)
+		require.Contains(t, message, step.says)
+		if step.mend == "executor_generation" {
+			wrong.payload.(object)[step.mend] = 1
+		} else if wrong.payload.(object)[step.mend] = w.call[step.mend]; step.mend == "more" {
+			delete(wrong.payload.(object), step.mend)
+		}
+	}
+
 	// From a connection without the executor, and then from one that took it: the first is fenced.
 	code, _ := w.other.refused(w.result(w.call, value("x")))
 	require.Equal(t, "stale_connection", code)
@@ -394,13 +409,49 @@ func TestResultIsRefusedForEachFaultAndTheCallStaysOpen(t *testing.T) {
 	require.Equal(t, "stale_connection", code, "the old generation on the new connection")
 
 	d.model.will(text("done"))
-	second.ok(w.result(w.call, failure("execution_failed", strings.Repeat("x", 512))))
+	second.ok(w.result(w.call, failure("permission_denied", "x")))
 	code, _ = second.refused(w.result(w.call, value("x")))
 	require.Equal(t, "unknown_turn", code, "settled")
 	require.Equal(t, "completed", w.terminal()["status"])
 	require.Equal(t, "failed", w.evidence(w.turn.text("turn_id")).list("calls")[0]["status"])
 	code, _ = second.refused(w.result(w.call, value("x")))
 	require.Equal(t, "unknown_turn", code, "the turn is over")
+}
+
+// rule: A-179, A-180, A-182, A-178
+func TestOutcomesAndArgumentsAreTakenToTheirLastByte(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	a := d.application()
+	a.attach()
+	a.register(inline("tool", "alpha", contract("text")), "")
+	const wide = "\U0001f600"                                                 // four bytes, one character
+	most := strings.Repeat(wide, 4093) + "x"                                  // with {"said":""} 16,384 bytes
+	argument := func(text string) string { return `{"text":"` + text + `"}` } // has as many around it
+	d.model.will(calls(
+		toolCall{"p1", "alpha", argument(most)}, toolCall{"p2", "alpha", argument(most + "x")}, toolCall{"p3", "alpha", argument("x")},
+	), text("done"))
+	a.start("x")
+	first, second := a.call(), a.call()
+	require.Equal(t, most, first.object("arguments")["text"])
+	require.Equal(t, "x", second.object("arguments")["text"])
+	for _, c := range []struct {
+		taken, refused object
+		call           object
+	}{
+		{said(most), said(most + "x"), first},
+		{object{"status": "error", "code": "execution_failed", "message": strings.Repeat("x", 512)}, object{"status": "error", "code": "execution_failed", "message": strings.Repeat("x", 513)}, second},
+	} {
+		code, _ := a.refused(a.result(c.call, c.refused))
+		require.Equal(t, "invalid_payload", code)
+		require.Equal(t, "pending", a.evidence(first.text("turn_id")).list("calls")[1]["status"])
+		a.report(c.call, c.taken)
+	}
+	require.Equal(t, "completed", a.terminal()["status"])
+	require.Zero(t, a.came("turn.application_tool_call"))
+	results := ofType(d.journal(a.session), "tool_result")
+	require.Equal(t, "invalid_arguments", results[0]["code"])
+	require.Equal(t, most, object(results[1].object("value"))["said"])
 }
 
 // rule: A-140, A-147, A-148, A-149, A-150, A-155, W-228, W-229, W-230, W-231, W-232, W-233, W-234, W-235, W-058, A-142, A-144, A-145, W-207, W-210
