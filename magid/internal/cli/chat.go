@@ -99,12 +99,12 @@ func (a *app) chat(ctx context.Context, f chatFlags) error {
 	if err != nil {
 		return err
 	}
+	signal.Notify(ch.interrupts, os.Interrupt)
+	defer signal.Stop(ch.interrupts)
 	if err := ch.connect(ctx); err != nil {
 		return err
 	}
 	defer ch.leave()
-	signal.Notify(ch.interrupts, os.Interrupt)
-	defer signal.Stop(ch.interrupts)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ch.ctx = ctx

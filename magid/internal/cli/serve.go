@@ -54,11 +54,15 @@ func (a *app) serve(ctx context.Context, background bool) error {
 	case err != nil:
 		finish(report, err.Error())
 	}
-	if background && err != nil {
+	switch {
+	case !background || err == nil:
+		return err
+	case errors.Is(err, socket.ErrServed):
+		opts.Log.Info("not serving", "reason", err.Error())
+	default:
 		opts.Log.Error("not serving", "error", err.Error())
-		return silentError{err}
 	}
-	return err
+	return silentError{err}
 }
 
 type nopCloser struct{ io.Writer }
