@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io/fs"
 	"os"
 	"runtime/debug"
@@ -81,48 +80,60 @@ func guard(fn func() error) (err error) {
 	return fn()
 }
 
-// open opens the database file under its lock. The file may have been replaced
-// by a compacted one while the lock was waited for; then it is opened again.
+// open opens the database file under its lock and looks at it before the database
+// does. The file may have been replaced by a compacted one while the lock was
+// waited for; then it is opened again.
 func (d *Dir) open(readOnly bool) (*bolt.DB, error) {
 	deadline := time.Now().Add(BusyTimeout)
+	options := &bolt.Options{
+		ReadOnly: readOnly, Timeout: BusyTimeout,
+		OpenFile: func(name string, flag int, _ os.FileMode) (*os.File, error) {
+			return d.openLocked(name, flag&^os.O_CREATE, !readOnly, deadline)
+		},
+	}
+	var db *bolt.DB
+	err := guard(func() (err error) {
+		db, err = bolt.Open(d.file(databaseName), 0o600, options)
+		return err
+	})
+	var own *failure
+	switch {
+	case err == nil || errors.As(err, &own):
+		return db, err
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fail(ErrNone, "nothing has been reviewed here yet")
+	}
+	return nil, failBecause(ErrInvalid, err, "the state file cannot be used")
+}
+
+// openLocked opens the file and takes its lock, which the database then takes
+// once more and finds that it has it.
+func (d *Dir) openLocked(name string, flag int, exclusive bool, deadline time.Time) (*os.File, error) {
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
 	for {
-		var file *os.File
-		options := &bolt.Options{
-			ReadOnly: readOnly,
-			Timeout:  max(time.Until(deadline), 1),
-			OpenFile: func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
-				file, err = openFile(name, flag&^os.O_CREATE)
-				return file, err
-			},
-		}
-		var db *bolt.DB
-		err := guard(func() (err error) {
-			db, err = bolt.Open(d.file(databaseName), 0o600, options)
-			return err
-		})
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, fail(ErrNone, "nothing has been reviewed here yet")
-		case errors.Is(err, bolt.ErrTimeout):
-			return nil, failBecause(ErrBusy, err, "another jig holds the project's state; try again")
-		case errors.Is(err, ErrInvalid):
-			return nil, err
-		case err != nil:
-			return nil, failBecause(ErrInvalid, err, "the state file cannot be used")
-		}
-		same, err := d.current(file)
-		if err == nil && same {
-			if err = bothMetas(file); err == nil {
-				return db, nil
-			}
-		}
-		db.Close()
+		f, err := openFile(name, flag)
 		if err != nil {
 			return nil, err
 		}
-		if time.Now().After(deadline) {
+		err = tryLock(f, exclusive)
+		same := false
+		if err == nil {
+			same, err = d.current(f)
+		}
+		if err == nil && same {
+			if err = verify(f); err == nil {
+				return f, nil
+			}
+		}
+		f.Close()
+		switch {
+		case err != nil && !errors.Is(err, errLocked):
+			return nil, err
+		case time.Now().After(deadline):
 			return nil, fail(ErrBusy, "another jig holds the project's state; try again")
 		}
+		<-again.C
 	}
 }
 
@@ -137,35 +148,6 @@ func (d *Dir) current(f *os.File) (bool, error) {
 		return false, failBecause(ErrInvalid, err, "the state file is gone")
 	}
 	return os.SameFile(ours, named), nil
-}
-
-// The layout of a meta page: a header of 16 bytes, then the meta, of which the
-// last 8 bytes are a checksum of what is before them.
-const (
-	metaStart    = 16
-	metaSum      = 56
-	metaMagic    = 0xED0CDAED
-	metaPageSize = 8 // offset in the meta
-)
-
-// bothMetas refuses a file one of whose meta pages is broken. The database would
-// go back to the other one in silence, and with it to an earlier state.
-func bothMetas(f *os.File) error {
-	head := make([]byte, metaStart+metaSum+8)
-	size := int64(0)
-	for i := range int64(2) {
-		if _, err := f.ReadAt(head, i*size); err != nil {
-			return failBecause(ErrInvalid, err, "the state file is damaged")
-		}
-		meta := head[metaStart:]
-		sum := fnv.New64a()
-		sum.Write(meta[:metaSum])
-		if native.Uint32(meta) != metaMagic || native.Uint64(meta[metaSum:]) != sum.Sum64() {
-			return fail(ErrInvalid, "the state file is damaged")
-		}
-		size = int64(native.Uint32(meta[metaPageSize:]))
-	}
-	return nil
 }
 
 var native = binary.NativeEndian

@@ -85,12 +85,6 @@ func (d *Dir) begin(b *bolt.Tx) (*Tx, error) {
 	if !bytes.Equal(sum, b.Bucket([]byte(metaBucket)).Get([]byte(sealKey))) {
 		return nil, fail(ErrInvalid, "the state file has been changed")
 	}
-	if b.Writable() {
-		// What the free list calls free is about to be written over.
-		for err := range b.Check() {
-			return nil, failBecause(ErrInvalid, err, "the state file is damaged")
-		}
-	}
 	if err := t.get(metaBucket, projectKey, &t.id); err != nil {
 		return nil, err
 	}
