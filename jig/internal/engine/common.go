@@ -36,13 +36,10 @@ func (m *modules) require(importer, specifier string, only bool) any {
 	case only:
 		return m.Name(to)
 	case to.Builtin != "":
-		if part, ok := strings.CutPrefix(to.Builtin, "node:"); ok {
-			return "part:node/" + part
-		}
 		if to.Builtin == source.Flow {
 			m.virtual = true
 		}
-		return "part:" + strings.TrimPrefix(to.Builtin, "@jigging/")
+		return "part:" + partOf(to.Builtin)
 	case strings.HasSuffix(to.File, ".json"):
 		raw, err := m.ReadFile(to.File)
 		if err != nil {

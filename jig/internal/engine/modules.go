@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/magi-jig/magi-jig/jig/internal/engine/realm"
@@ -12,8 +11,7 @@ import (
 // modules are what a Flow can import.
 type modules struct {
 	*source.Package
-	root *os.Root
-	r    *runner
+	r *runner
 
 	entry   string
 	checked map[string]bool        // files whose imports were judged
@@ -22,8 +20,8 @@ type modules struct {
 	virtual bool                   // the engine's own SDK is in use
 }
 
-func newModules(p *source.Package, root *os.Root, r *runner) *modules {
-	return &modules{Package: p, root: root, r: r, checked: map[string]bool{}, maps: map[string]*source.Map{}, refused: map[string]string{}}
+func newModules(p *source.Package, r *runner) *modules {
+	return &modules{Package: p, r: r, checked: map[string]bool{}, maps: map[string]*source.Map{}, refused: map[string]string{}}
 }
 
 // check judges the whole package before anything of it runs, and gives the name
@@ -124,11 +122,15 @@ func (r *runner) Load(name string) (string, error) {
 
 // builtin is the text of one of the engine's own modules.
 func (r *runner) builtin(name string) (string, error) {
-	part, isNode := strings.CutPrefix(name, "node:")
-	if isNode {
-		return r.realm.Text("node/"+part, true)
+	return r.realm.Text(partOf(name), strings.HasPrefix(name, "node:"))
+}
+
+// partOf is the part of the engine behind the name of a module.
+func partOf(builtin string) string {
+	if name, ok := strings.CutPrefix(builtin, "node:"); ok {
+		return "node/" + strings.ReplaceAll(name, "/", "_")
 	}
-	return r.realm.Text(strings.TrimPrefix(name, "@jigging/"), false)
+	return strings.TrimPrefix(builtin, "@jigging/")
 }
 
 // place is where the author wrote what now stands at line and column of a file.

@@ -3,11 +3,13 @@ package engine
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"modernc.org/quickjs"
 
+	"github.com/magi-jig/magi-jig/acpframing/json0"
 	"github.com/magi-jig/magi-jig/jig/internal/fault"
 )
 
@@ -67,12 +69,15 @@ func (r *runner) Call(op string, given []any) (any, error) {
 }
 
 // ops are what the scripts may ask.
-var ops map[string]func(r *runner, a args) any
+var ops = map[string]func(r *runner, a args) any{}
 
 func init() {
-	ops = map[string]func(r *runner, a args) any{
+	for name, f := range map[string]func(r *runner, a args) any{
 		// Run/0
 		"handle": func(r *runner, _ args) any {
+			if r.stdin != nil {
+				return "standard input was read before handle was called"
+			}
 			r.handling = true
 			r.frames = readFrames(r.In, r.stop)
 			return nil
@@ -114,7 +119,34 @@ func init() {
 		// modules
 		"common":  func(r *runner, a args) any { return r.modules.common(a.text(0)) },
 		"require": func(r *runner, a args) any { return r.modules.require(a.text(0), a.text(1), a.bool(2)) },
+
+		// what there is to know
+		"fs": func(r *runner, a args) any { return r.files.ask(a) },
+		"about": func(r *runner, _ args) any {
+			b, err := json0.Marshal(struct {
+				Version  string `json:"version"`
+				Platform string `json:"platform"`
+				Arch     string `json:"arch"`
+				Entry    string `json:"entry"`
+				Dir      string `json:"dir"`
+				Scratch  string `json:"scratch"`
+				Memory   int    `json:"memory"`
+			}{"0", runtime.GOOS, nodeArch(runtime.GOARCH), PackageDir + "/" + r.modules.entry, PackageDir, ScratchDir, HeapBytes})
+			if err != nil {
+				return nil
+			}
+			return string(b)
+		},
+	} {
+		ops[name] = f
 	}
+}
+
+func nodeArch(goarch string) string {
+	if goarch == "amd64" {
+		return "x64"
+	}
+	return goarch
 }
 
 func milliseconds(n float64) time.Duration {

@@ -44,7 +44,7 @@ func (r *runner) thrown(how, head, stack, limit string) {
 		r.Err.Write([]byte(harmless(frames) + "\n"))
 	}
 	r.limit(limit)
-	if how == "uncaught" {
+	if how == "uncaught" || how == "unhandled" {
 		r.exit(exitFailed)
 	}
 }

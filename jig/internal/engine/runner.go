@@ -21,6 +21,7 @@ type runner struct {
 	realm   *realm.Realm
 	comp    *component.Component
 	modules *modules
+	files   files
 	started time.Time
 
 	timers timers
@@ -32,6 +33,7 @@ type runner struct {
 	loaded   bool // the entry has been evaluated
 	handling bool // handle was called
 	answered bool
+	outEnded bool // the author has ended standard output
 	numb     bool // a limit was reached: the realm hears nothing any more
 	exiting  bool
 	status   int
@@ -42,26 +44,33 @@ func newRunner(f Flow) (*runner, error) {
 	if err != nil {
 		return nil, errors.New("the package cannot be opened")
 	}
-	r := &runner{Flow: f, comp: component.New(component.Limits{}), started: time.Now(), stop: make(chan struct{})}
-	r.modules = newModules(source.NewPackage(root.FS(), PackageDir), root, r)
-	r.out = newWriter(f.Out)
-	if r.realm, err = realm.New(r, realm.Limits{HeapBytes: HeapBytes, Slots: CallDepth}, "globals"); err != nil {
+	scratch, err := os.OpenRoot(f.Scratch)
+	if err != nil {
 		root.Close()
+		return nil, errors.New("the scratch folder cannot be opened")
+	}
+	r := &runner{Flow: f, comp: component.New(component.Limits{}), started: time.Now(), stop: make(chan struct{})}
+	r.files.mounts = []mount{{PackageDir, root, false}, {ScratchDir, scratch, true}}
+	r.modules = newModules(source.NewPackage(root.FS(), PackageDir), r)
+	if r.realm, err = realm.New(r, realm.Limits{HeapBytes: HeapBytes, Slots: CallDepth}, "globals"); err != nil {
+		r.files.close()
 		return nil, err
 	}
+	r.out = newWriter(f.Out)
 	return r, nil
 }
 
 func (r *runner) close() {
 	close(r.stop)
 	r.realm.Close()
-	r.modules.root.Close()
+	r.files.close()
 }
 
 // run is the loop. It ends when there is nothing left to wait for.
 func (r *runner) run() int {
 	entry, ok := r.modules.check()
 	if !ok {
+		r.out.flush(r.comp)
 		return exitFailed
 	}
 	r.tell("load", entry)
@@ -80,7 +89,6 @@ func (r *runner) run() int {
 func (r *runner) settle() {
 	for !r.exiting {
 		r.handle(r.realm.Drain())
-		r.rejections()
 		events := r.comp.Events()
 		if len(events) == 0 || r.exiting {
 			return
@@ -124,8 +132,7 @@ func (r *runner) wait() {
 		r.fire()
 	case send <- frame:
 		r.out.taken()
-	case err := <-r.out.broken:
-		_ = err
+	case <-r.out.broken:
 		r.comp.Lost()
 	case f := <-r.frames:
 		r.frame(f)

@@ -45,6 +45,7 @@ type Realm struct {
 	vm       *quickjs.VM
 	host     Host
 	dispatch quickjs.Value
+	tracker  *tracker
 	limits   Limits
 }
 
@@ -80,6 +81,7 @@ func (r *Realm) boot(first []string) error {
 	if r.dispatch, err = r.vm.EvalValue(core, quickjs.EvalGlobal); err != nil {
 		return err
 	}
+	r.tracker = track(r.vm)
 	r.vm.SetModuleLoader(
 		func(_ *quickjs.VM, name string) (string, error) {
 			if name == bootName {
@@ -144,13 +146,22 @@ func (r *Realm) Names(part string) ([]string, error) {
 	return strings.Fields(s), nil
 }
 
-// Drain runs everything that is ready to run. It does not end where a script
-// feeds its own queue without end, until it is interrupted.
+// Drain runs everything that is ready to run, and then tells the scripts of
+// promises that were rejected and that nobody listens to. It does not end where a
+// script feeds its own queue without end, until it is interrupted.
 func (r *Realm) Drain() error {
 	for {
 		n, err := r.vm.ExecutePendingJobs()
-		if n < maxJobs {
+		switch {
+		case n == maxJobs:
+		case err != nil:
 			return limit(err)
+		case r.tracker == nil || len(r.tracker.held) == 0:
+			return nil
+		default:
+			if err := r.tracker.take(func() error { return r.Tell("unhandled") }); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -171,6 +182,9 @@ func (r *Realm) Interrupt() { r.vm.Interrupt() }
 
 // Close ends the realm.
 func (r *Realm) Close() {
+	if r.tracker != nil {
+		r.tracker.close()
+	}
 	r.dispatch.Free()
 	r.vm.Close()
 }

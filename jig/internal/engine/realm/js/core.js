@@ -107,6 +107,12 @@
       case "names": return p.join(p.keys(internal(a)), "\n");
       case "load": load(a, () => host("loaded"), (e) => internal("report").tell("uncaught", e)); return;
       case "probe": new p.Uint8Array(32768); return;
+      case "unhandled": {
+        const reason = globalThis.__reason;
+        delete globalThis.__reason;
+        internal("report").tell("unhandled", reason);
+        return;
+      }
     }
     events[name](a, b, c);
   };

@@ -192,10 +192,10 @@ let handler, finished, root;
 
 const handle = (f) => {
   if (finished !== undefined) throw new p.TypeError("handle is called once");
+  const refused = host("handle");
+  if (refused !== undefined) throw new p.Error(refused);
   handler = f;
-  const promise = new p.Promise((resolve, reject) => { finished = { __proto__: null, resolve, reject }; });
-  host("handle");
-  return promise;
+  return new p.Promise((resolve, reject) => { finished = { __proto__: null, resolve, reject }; });
 };
 
 p.on("started", (text) => {

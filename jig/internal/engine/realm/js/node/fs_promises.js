@@ -1,0 +1,2 @@
+"use strict";
+return internal("node/fs").promises;

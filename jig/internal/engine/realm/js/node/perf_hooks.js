@@ -1,0 +1,2 @@
+"use strict";
+return { __proto__: null, performance: internal("performance").performance };

@@ -1,3 +1,0 @@
-package engine
-
-func (r *runner) rejections() {}
