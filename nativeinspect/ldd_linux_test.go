@@ -14,7 +14,7 @@ import (
 )
 
 // sampled is how many programs of /usr/bin are compared by default.
-const sampled = 60
+const sampled = 24
 
 // The loader itself says what it would load, and has to say the same. By default a
 // sample of /usr/bin is compared, with -long all of it.
