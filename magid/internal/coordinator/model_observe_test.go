@@ -54,7 +54,7 @@ func (w *world) started(real *turn) {
 	// the preparation in the same step by a takeover that waited beside it.
 	var r *modelRequest
 	for _, sent := range w.requests {
-		if sent.q.Method == wirev2.MethodTurnStart && sent.q.OperationID == real.operation.id && sent.expect == "" {
+		if sent.q.Method == wirev2.MethodTurnStart && sent.q.OperationID == real.operation.id && sent.expect == "" && !sent.answered {
 			r = sent
 		}
 	}
