@@ -32,16 +32,19 @@ type following struct {
 }
 
 // connect finds the daemon, and attaches the executor of what is lent.
-func (ch *chat) connect(ctx context.Context) (err error) {
-	if ch.lent == nil {
-		ch.client, err = dial(ctx, ch.path)
-		return err
+func (ch *chat) connect(ctx context.Context) error {
+	var tokens []wirev2.Capability
+	if ch.lent != nil {
+		tokens = append(tokens, wirev2.CapabilityApplicationResources)
 	}
-	c, err := dial(ctx, ch.path, wirev2.CapabilityApplicationResources)
+	c, err := dial(ctx, ch.path, tokens...)
 	if err != nil {
-		return err
+		return err // and the client that was lost stays, for leave to close
 	}
 	ch.client = c
+	if ch.lent == nil {
+		return nil
+	}
 	if !c.Negotiated(wirev2.CapabilityApplicationResources) {
 		return errors.Join(errors.New("this daemon takes no tools and skills of applications"), c.Close())
 	}
@@ -125,6 +128,7 @@ func (ch *chat) turn(ctx context.Context, prompt string) error {
 // leaves nothing behind.
 func (ch *chat) ready(ctx context.Context, prompt string) error {
 	if ch.client.Err() != nil {
+		ch.note("%s", ch.app.styled(faint, "connection lost, coming back"))
 		return ch.reconnect(ctx)
 	}
 	if ch.id != "" {
