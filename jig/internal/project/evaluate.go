@@ -175,7 +175,7 @@ func sourceOf(f *files, refusals *[]Diagnostic) func(string) ([]byte, error) {
 		if err == nil {
 			return b, nil
 		}
-		var r *refused
+		var r *unreadable
 		if errors.As(err, &r) {
 			*refusals = append(*refusals, Diagnostic{Code: CodeDeclarationInvalid, Path: p, Message: r.reason})
 		}

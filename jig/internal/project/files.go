@@ -34,10 +34,10 @@ func openFiles(dir string) (*files, error) {
 
 func (f *files) close() { f.root.Close() }
 
-// refused is a file of the project that must not be read.
-type refused struct{ reason string }
+// unreadable is a file of the project that must not be read.
+type unreadable struct{ reason string }
 
-func (r *refused) Error() string { return r.reason }
+func (r *unreadable) Error() string { return r.reason }
 
 // list returns the entries of a folder by their exact names. A folder that is not
 // there has none.
@@ -50,15 +50,15 @@ func (f *files) list(dir string) (map[string]fs.DirEntry, error) {
 	}
 	h, err := f.root.OpenFile(dir, os.O_RDONLY|openFlags, 0)
 	if err != nil {
-		return nil, &refused{"it cannot be read"}
+		return nil, &unreadable{"it cannot be read"}
 	}
 	defer h.Close()
 	entries, err := h.ReadDir(maxEntries + 1)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, &refused{"it cannot be read"}
+		return nil, &unreadable{"it cannot be read"}
 	}
 	if len(entries) > maxEntries {
-		return nil, &refused{fmt.Sprintf("it has more than %d entries", maxEntries)}
+		return nil, &unreadable{fmt.Sprintf("it has more than %d entries", maxEntries)}
 	}
 	names := make(map[string]fs.DirEntry, len(entries))
 	for _, e := range entries {
@@ -81,9 +81,9 @@ func (f *files) folder(dir string) error {
 	case err != nil:
 		return err
 	case e.Type()&fs.ModeSymlink != 0:
-		return &refused{"links are not followed"}
+		return &unreadable{"links are not followed"}
 	case !e.IsDir():
-		return &refused{"it is not a folder"}
+		return &unreadable{"it is not a folder"}
 	}
 	return nil
 }
@@ -115,41 +115,41 @@ func (f *files) read(p string, limit int, alone bool) ([]byte, error) {
 		return b, nil
 	}
 	if reason := flowpkg.CheckPath(p); reason != "" {
-		return nil, &refused{reason}
+		return nil, &unreadable{reason}
 	}
 	if strings.EqualFold(strings.SplitN(p, "/", 2)[0], ".jig") {
-		return nil, &refused{".jig belongs to the host"}
+		return nil, &unreadable{".jig belongs to the host"}
 	}
 	e, err := f.entry(p)
 	switch {
 	case err != nil:
 		return nil, err
 	case e.Type()&fs.ModeSymlink != 0:
-		return nil, &refused{"links are not followed"}
+		return nil, &unreadable{"links are not followed"}
 	case !e.Type().IsRegular():
-		return nil, &refused{"it is not a plain file"}
+		return nil, &unreadable{"it is not a plain file"}
 	}
 	h, err := f.root.OpenFile(p, os.O_RDONLY|openFlags, 0)
 	if err != nil {
-		return nil, &refused{"it cannot be read"}
+		return nil, &unreadable{"it cannot be read"}
 	}
 	defer h.Close()
 	info, err := h.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return nil, &refused{"it is not a plain file"}
+		return nil, &unreadable{"it is not a plain file"}
 	}
 	if alone && links(info) != 1 {
-		return nil, &refused{"it has another hard link"}
+		return nil, &unreadable{"it has another hard link"}
 	}
 	b, err := io.ReadAll(io.LimitReader(h, int64(limit)+1))
 	if err != nil {
-		return nil, &refused{"it cannot be read"}
+		return nil, &unreadable{"it cannot be read"}
 	}
 	if len(b) > limit {
-		return nil, &refused{fmt.Sprintf("it is larger than %d bytes", limit)}
+		return nil, &unreadable{fmt.Sprintf("it is larger than %d bytes", limit)}
 	}
 	if f.total += len(b); len(f.bytes) >= declare.MaxSources+MaxGrantFiles || f.total > declare.MaxSourcesBytes+MaxGrantsBytes {
-		return nil, &refused{"the declarations are too many or too large together"}
+		return nil, &unreadable{"the declarations are too many or too large together"}
 	}
 	f.bytes[p] = b
 	return b, nil

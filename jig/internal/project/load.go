@@ -175,8 +175,8 @@ func parseData(raw []byte) (*author.Project, error) {
 // evaluate returns the value of a declaration, or nil where its author has to
 // mend it.
 func (l *loader) evaluate(ctx context.Context, p string) (jsontext.Value, error) {
-	var unreadable []Diagnostic
-	value, err := l.Evaluator.Evaluate(ctx, p, sourceOf(l.files, &unreadable))
+	var hidden []Diagnostic
+	value, err := l.Evaluator.Evaluate(ctx, p, sourceOf(l.files, &hidden))
 	var refusal *Refusal
 	var refused *declare.RefusedError
 	switch {
@@ -185,7 +185,7 @@ func (l *loader) evaluate(ctx context.Context, p string) (jsontext.Value, error)
 	case errors.As(err, &refusal):
 		return nil, &Refusal{append(l.problems.list, refusal.Diagnostics...)} // the evaluator is gone
 	case errors.As(err, &refused):
-		for _, d := range unreadable {
+		for _, d := range hidden {
 			l.problems.add(d)
 		}
 		l.problems.err(p, nil, err)
