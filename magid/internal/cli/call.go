@@ -45,7 +45,7 @@ func (a *app) callCommand() *cobra.Command {
 }
 
 func (a *app) call(ctx context.Context, args []string, f callFlags) error {
-	payload, err := a.payload(args[1:])
+	payload, err := a.payload(ctx, args[1:])
 	if err != nil {
 		return err
 	}
@@ -99,13 +99,13 @@ func (a *app) call(ctx context.Context, args []string, f callFlags) error {
 }
 
 // payload is the JSON argument, checked before a daemon is bothered with it.
-func (a *app) payload(args []string) (jsontext.Value, error) {
+func (a *app) payload(ctx context.Context, args []string) (jsontext.Value, error) {
 	text := "{}"
 	if len(args) > 0 {
 		text = args[0]
 	}
 	if text == "-" {
-		read, err := io.ReadAll(io.LimitReader(a.in, maxPayloadBytes+1))
+		read, err := readAll(ctx, maxPayloadBytes+1, func() (io.ReadCloser, error) { return io.NopCloser(a.in), nil })
 		if err != nil {
 			return nil, fmt.Errorf("standard input: %w", err)
 		}

@@ -95,7 +95,7 @@ type event struct {
 
 func (a *app) chat(ctx context.Context, f chatFlags) error {
 	ch := &chat{app: a, takeover: f.takeover, interrupts: make(chan os.Signal, 4)}
-	err := ch.prepare(f)
+	err := ch.prepare(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -119,8 +119,8 @@ func (a *app) chat(ctx context.Context, f chatFlags) error {
 	return err
 }
 
-func (ch *chat) prepare(f chatFlags) (err error) {
-	offers, err := f.offers()
+func (ch *chat) prepare(ctx context.Context, f chatFlags) (err error) {
+	offers, err := f.offers(ctx)
 	if err != nil {
 		return err
 	}

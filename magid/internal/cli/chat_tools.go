@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -24,7 +25,7 @@ type offer struct {
 
 // offers reads the files that the flags name. What a daemon would refuse for its form is refused here, before anything
 // is said to anybody.
-func (f chatFlags) offers() ([]*offer, error) {
+func (f chatFlags) offers(ctx context.Context) ([]*offer, error) {
 	descriptions := make(map[string]string, len(f.describe))
 	for _, entry := range f.describe {
 		name, text, ok := strings.Cut(entry, "=")
@@ -39,7 +40,7 @@ func (f chatFlags) offers() ([]*offer, error) {
 		files []string
 	}{{wirev2.KindTool, f.tools}, {wirev2.KindSkill, f.skills}} {
 		for _, file := range kind.files {
-			o, err := newOffer(kind.kind, file)
+			o, err := newOffer(ctx, kind.kind, file)
 			if err != nil {
 				return nil, err
 			}
@@ -68,14 +69,14 @@ func (f chatFlags) checkExec() error {
 
 // newOffer reads one file. Its name is that of the file without what follows the first dot, or what stands before the
 // file and an equals sign.
-func newOffer(kind wirev2.ResourceKind, argument string) (*offer, error) {
+func newOffer(ctx context.Context, kind wirev2.ResourceKind, argument string) (*offer, error) {
 	name, file, named := strings.Cut(argument, "=")
 	if !named {
 		file = argument
 		name, _, _ = strings.Cut(filepath.Base(file), ".")
 		name = strings.ReplaceAll(strings.ToLower(name), "-", "_")
 	}
-	content, err := readSource(file)
+	content, err := readSource(ctx, file)
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", kind, err)
 	}
@@ -94,13 +95,8 @@ func newOffer(kind wirev2.ResourceKind, argument string) (*offer, error) {
 	return o, nil
 }
 
-func readSource(file string) (content string, err error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	read, err := io.ReadAll(io.LimitReader(f, maxSourceBytes+1))
+func readSource(ctx context.Context, file string) (string, error) {
+	read, err := readAll(ctx, maxSourceBytes+1, func() (io.ReadCloser, error) { return os.Open(file) })
 	if err == nil && len(read) > maxSourceBytes {
 		err = fmt.Errorf("%s is longer than %d bytes", file, maxSourceBytes)
 	}
