@@ -46,7 +46,7 @@ func TestComplaint48GoConnections75SocketIsNeverSeenOpen(t *testing.T) {
 			}
 		}
 	})
-	for range 100 {
+	for range 40 {
 		l, err := Listen(path)
 		require.NoError(t, err)
 		require.NoError(t, l.Close())
