@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 
+	"github.com/magi-jig/magi-jig/acpframing/json0"
 	"github.com/magi-jig/magi-jig/jig/internal/channel"
 	"github.com/magi-jig/magi-jig/jig/internal/contract"
 	"github.com/magi-jig/magi-jig/jig/internal/engine"
@@ -165,6 +166,10 @@ func run(t *testing.T, f flow) *ended {
 	dir, scratch := t.TempDir(), t.TempDir()
 	write(t, dir, f.files)
 	f.input, f.settings = cmp.Or(f.input, "null"), cmp.Or(f.settings, "{}")
+	for link, to := range map[string]string{"outside-link": "/etc", "root-link": "/", "inner-link": "target"} {
+		require.NoError(t, os.Symlink(to, filepath.Join(scratch, link)))
+	}
+	write(t, scratch, map[string]string{"target": ""})
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	h := &host{party: 1, broker: channel.New(channel.Limits{}), ledger: run0.NewLedger(run0.Limits{}), serve: f.serve}
@@ -196,7 +201,9 @@ func run(t *testing.T, f flow) *ended {
 	inR.Close()
 	h.calls.Wait()
 	if ending.Result != nil {
-		e.result = ending.Result.Outcome + " " + string(ending.Result.Output)
+		output, err := json0.Canonical(ending.Result.Output)
+		require.NoError(t, err)
+		e.result = ending.Result.Outcome + " " + string(output)
 	}
 	e.err = ending.Err
 	var text strings.Builder

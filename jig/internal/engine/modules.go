@@ -85,8 +85,15 @@ func (r *runner) Resolve(importer, specifier string) string {
 	if to.Builtin == source.Flow {
 		m.virtual = true
 	}
-	return m.Name(to)
+	name := m.Name(to)
+	if to.File != "" && m.IsCommonJS(to.File) {
+		return commonPrefix + name
+	}
+	return name
 }
+
+// commonPrefix marks the module around a CommonJS file.
+const commonPrefix = "common:"
 
 // throws makes a module that says why there is none.
 func (m *modules) throws(p *source.Problem) string {
@@ -104,6 +111,7 @@ func (r *runner) Load(name string) (string, error) {
 	if why, ok := m.refused[name]; ok {
 		return realm.ThrowText(why), nil
 	}
+	name, isCommon := strings.CutPrefix(name, commonPrefix)
 	file, ok := m.file(name)
 	if !ok {
 		return r.builtin(name)
@@ -114,7 +122,7 @@ func (r *runner) Load(name string) (string, error) {
 		return realm.ThrowText(no.Error()), nil
 	}
 	m.maps[file] = code.Map
-	if code.CommonJS {
+	if isCommon {
 		return realm.CommonText(name, code.Names), nil
 	}
 	return code.Text, nil

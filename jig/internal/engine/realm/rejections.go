@@ -67,10 +67,15 @@ func rejected(tls *libc.TLS, ctx uintptr, promise, reason lib.TJSValue, handled 
 		return
 	}
 	if handled != 0 {
-		if i := slices.IndexFunc(t.held, func(r rejection) bool { return r.promise == promise }); i >= 0 {
-			t.free(t.held[i])
-			t.held = slices.Delete(t.held, i, i+1)
-		}
+		// A module that throws leaves two promises with one reason behind, and
+		// only one of them is ever listened to.
+		t.held = slices.DeleteFunc(t.held, func(r rejection) bool {
+			same := r.promise == promise || r.reason == reason
+			if same {
+				t.free(r)
+			}
+			return same
+		})
 		return
 	}
 	if len(t.held) < maxRejections {

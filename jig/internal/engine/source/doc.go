@@ -81,11 +81,13 @@ func shown(s string) string {
 	return strings.ToValidUTF8(s[:200], "\ufffd") + "…"
 }
 
-// target is what all code is written down to. Import attributes are newer than
-// that and the engine takes them.
+// target is what all code is written down to.
 const target = api.ES2022
 
-var supported = map[string]bool{"import-attributes": true}
+// supported says where the engine differs from it: it takes import attributes,
+// and leaving a "for await" loop by break it does not wait for what return()
+// promises, so those loops are written out.
+var supported = map[string]bool{"import-attributes": true, "for-await": false}
 
 // loaders are the files that can be modules.
 var loaders = map[string]api.Loader{
@@ -100,7 +102,7 @@ func located(m api.Message, shownPath func(string) string) *Problem {
 		c := *p
 		p = &c
 	} else {
-		p = &Problem{Syntax: true, Message: m.Text}
+		p = &Problem{Syntax: true, Message: strings.ReplaceAll(m.Text, `"jig:`, `"`)}
 		if len(m.Notes) > 0 {
 			p.Hint = m.Notes[0].Text
 		}

@@ -167,7 +167,13 @@ func (p *Package) Check(entry string) (found []*Problem, files []string) {
 		files = append(files, name)
 		mu.Unlock()
 		b, err := read(p.fsys, name)
-		return withoutHashbang(b), loaders[path.Ext(name)], err
+		loader := loaders[path.Ext(name)]
+		b = withoutHashbang(b)
+		if loader != api.LoaderJSON && !p.common(name, b) {
+			// What has no import and no export is a module here as well, and strict.
+			b = append(slices.Clip(b), "\nexport {};"...)
+		}
+		return b, loader, err
 	}
 	result := api.Build(buildOptions(entry, `{}`, plugin(resolve, load)))
 	return problems(result.Errors, unnamespaced), files

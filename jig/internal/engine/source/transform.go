@@ -112,6 +112,15 @@ var (
 	commonSyntax = regexp.MustCompile(`\bmodule\.exports\b|\bexports\.\w|\brequire\s*\(|Object\.defineProperty\(\s*exports\b`)
 )
 
+// IsCommonJS says whether a file of the package is a CommonJS module.
+func (p *Package) IsCommonJS(file string) bool {
+	if e := path.Ext(file); e != ".js" && e != ".cjs" && e != ".cts" {
+		return false
+	}
+	raw, err := read(p.fsys, file)
+	return err == nil && p.common(file, raw)
+}
+
 // common says whether a file is a CommonJS module, as node decides it: by the
 // extension, by the type in its package.json, and otherwise by looking at it.
 func (p *Package) common(file string, raw []byte) bool {
