@@ -44,6 +44,9 @@ func advise(text string, f facts) *UnavailableError {
 		e.Fix = "install bubblewrap 0.8.0 or later"
 	case strings.HasPrefix(low, "stage: "):
 		e.Fix = "run jig as an ordinary user, or as a root that may make mount namespaces"
+	case f.inContainer && (strings.Contains(low, "mount proc") || strings.Contains(low, "/proc")):
+		e.Reason = "the container jig runs in masks /proc (" + text + ")"
+		e.Fix = "start the container with --security-opt systempaths=unconfined, or run jig outside it"
 	case strings.Contains(low, "uid map") || strings.Contains(low, "gid map") || strings.Contains(low, "rtm_newaddr") || strings.Contains(low, "loopback"):
 		if f.appArmor {
 			return appArmor(text)
@@ -67,11 +70,6 @@ func advise(text string, f facts) *UnavailableError {
 			e.Fix = "use WSL 2; in Windows, run: wsl --set-version DISTRIBUTION 2"
 		default:
 			e.Fix = "jig may already be inside a sandbox; run it outside"
-		}
-	case strings.Contains(low, "mount proc") || strings.Contains(low, "/proc"):
-		if f.inContainer {
-			e.Reason = "the container jig runs in masks /proc (" + text + ")"
-			e.Fix = "start the container with --security-opt systempaths=unconfined, or run jig outside it"
 		}
 	}
 	return e

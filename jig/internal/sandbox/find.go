@@ -125,29 +125,35 @@ func program(path string) bool {
 
 // exclusion are the places nothing may be run from: the project, and the
 // node_modules folders of all folders above it, each as named and as resolved.
-type exclusion struct{ roots []string }
+type exclusion struct{ roots []excluded }
+
+type excluded struct {
+	path   string
+	reason string
+}
 
 func newExclusion(project string) *exclusion {
 	x := &exclusion{}
 	if project == "" {
 		return x
 	}
-	add := func(p string) {
-		if !slices.Contains(x.roots, p) {
-			x.roots = append(x.roots, p)
+	add := func(p, reason string) {
+		if !slices.ContainsFunc(x.roots, func(e excluded) bool { return e.path == p }) {
+			x.roots = append(x.roots, excluded{p, reason})
 		}
 	}
+	const inside, modular = "it lies in the project", "it lies in a node_modules folder of the project or above it"
 	starts := []string{filepath.Clean(project)}
 	if real, err := filepath.EvalSymlinks(project); err == nil {
 		starts = append(starts, real)
 	}
 	for _, start := range starts {
-		add(start)
+		add(start, inside)
 		for dir := start; ; dir = filepath.Dir(dir) {
 			modules := filepath.Join(dir, "node_modules")
-			add(modules)
+			add(modules, modular)
 			if real, err := filepath.EvalSymlinks(modules); err == nil {
-				add(real)
+				add(real, modular)
 			}
 			if dir == filepath.Dir(dir) {
 				break
@@ -159,11 +165,8 @@ func newExclusion(project string) *exclusion {
 
 func (x *exclusion) holds(path string) string {
 	for _, root := range x.roots {
-		if path == root || root != "/" && strings.HasPrefix(path, root+"/") {
-			if filepath.Base(root) == "node_modules" {
-				return "it lies in a node_modules folder of the project or above it"
-			}
-			return "it lies in the project"
+		if path == root.path || root.path != "/" && strings.HasPrefix(path, root.path+"/") {
+			return root.reason
 		}
 	}
 	return ""
