@@ -48,16 +48,21 @@
 // # Limits
 //
 // See [Limits]; the bounds that the rules fix are constants: [MaxLinks],
-// [MaxDestinations], [MaxAncestors], [MaxRecordBytes]. Inspection of one file
-// allocates at most 64 KiB besides the digest's buffer. Time is bounded by the
-// context, which is looked at between files and between pieces of one.
+// [MaxDestinations], [MaxAncestors], [MaxRecordBytes]. One inspection holds a buffer
+// of 128 KiB. Of a file it holds what it looked at until that is hashed: a few KiB,
+// never more than 4 MiB, and the whole file only if that has at most 1 MiB, because
+// a wrapper's declaration may be anywhere in it. The paths that the search for one
+// program's libraries tries are bounded, so hostile search paths end too. Time is
+// bounded by the context, which is looked at between files and between pieces of
+// one.
 //
 // # Errors
 //
 // A [*Refusal] says why a client cannot be had: its stage is one of a closed list,
 // its text is for people and holds no path and nothing of a file. A [*Change] is what
 // Recheck found. [ErrConfig] is a mistake in the arguments. The context's error is
-// returned as it is.
+// returned as it is. Paths and names in fields are as the machine has them: whoever
+// prints them escapes them.
 //
 // # Concurrency
 //

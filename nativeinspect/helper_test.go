@@ -27,6 +27,10 @@ func TestHelperIsTheFirstEligibleOnPATH(t *testing.T) {
 	require.Equal(t, m.at("usr/bin/bwrap"), i.Helper.Path)
 	require.Equal(t, m.at("usr/lib/bubble"), i.Helper.Source)
 	require.Equal(t, RoutePath, i.Helper.Route)
+	require.Equal(t, m.at("usr/bin"), i.Helper.Folder())
+	bySource, ok := i.Why(m.at("usr/lib/bubble"))
+	require.True(t, ok)
+	require.Equal(t, []Link{{To: i.Helper.Path, Role: RoleHelper, Entry: "PATH", Found: "path"}}, bySource)
 	require.Equal(t, RoleHelper, i.Helper.Role)
 	require.Len(t, i.Helper.Rejected, 3)
 	require.Equal(t, []string{"lib/libcap.so", "loader/ld.so"}, m.paths(i.Files))
@@ -65,6 +69,7 @@ func TestHelperOfTheInstallation(t *testing.T) {
 			require.Equal(t, m.at(path), h.Path)
 			require.Equal(t, h.Path, h.Source)
 			require.Equal(t, RouteBundled, h.Route)
+			require.Empty(t, h.Folder())
 			m.remove(path)
 		}
 		r := m.refuses(Codex, StageSandbox, ReasonNoHelper)

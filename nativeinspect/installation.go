@@ -73,12 +73,22 @@ type Installation struct {
 	links map[string]Link // by path: what brought each file
 }
 
-// Helper is the bubblewrap that Codex uses inside its own scope.
+// Helper is the bubblewrap that Codex uses inside its own scope. It is a value.
 type Helper struct {
 	File
-	Route Route // RoutePath: its folder enters the scope's PATH; RouteBundled: it stays off PATH
+	Route Route // RoutePath or RouteBundled
 	// Rejected are the candidates that the search for it passed over.
 	Rejected []Rejection
+}
+
+// Folder returns the folder that the scope's PATH holds, so that Codex finds the
+// helper. It is empty for the installation's own helper, which stays off PATH: Codex
+// then checks it itself (seed: Native client profiles).
+func (h *Helper) Folder() string {
+	if h.Route != RoutePath {
+		return ""
+	}
+	return dirOf(h.Path)
 }
 
 // Selection names an installation that was approved, so that [Open] finds it again

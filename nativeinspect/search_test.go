@@ -253,3 +253,52 @@ func TestEnvironmentIsReadFirst(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{"PATH": 1, "VOLTA_HOME": 1, "CLAUDE_PATH": 1}, reads)
 }
+
+// A bind mount, or another spelling on a file system that takes several, leads to
+// the same folder.
+//
+// rule: F-159
+func TestExclusionKnowsFoldersByInode(t *testing.T) {
+	m := newMachine(t)
+	m.elf("home/project/bin/claude", elfFile{})
+	m.elf("home/node_modules/claude", elfFile{})
+	x, err := newExclusion(m.project)
+	require.NoError(t, err)
+	x.roots = nil // no spelling helps
+	for _, path := range []string{"home/project/bin/claude", "home/node_modules/claude"} {
+		_, err = resolve(m.at(path), x)
+		require.Equal(t, ReasonInsideProject, reasonOf(err), path)
+	}
+	_, err = resolve(m.loader, x)
+	require.NoError(t, err)
+}
+
+func TestPlatformIsThisMachines(t *testing.T) {
+	m := newMachine(t)
+	m.env["CLAUDE_PATH"] = m.elf("bin/claude", elfFile{})
+	o := m.options(Claude)
+	o.Platform = ""
+	i, err := Inspect(t.Context(), o)
+	if thisPlatform() != LinuxX64 {
+		m.refused(err, StageInstallation, map[bool]Reason{true: ReasonFormat, false: ReasonPlatform}[thisPlatform() == DarwinX64])
+		return
+	}
+	require.NoError(t, err)
+	require.Regexp(t, "^[0-9a-f]{64}$", i.Executable.Digest.String())
+}
+
+// Every stage has a correction that names what the operator can set or install.
+func TestRefusalsSayWhatHelps(t *testing.T) {
+	for _, c := range []Client{Codex, Claude, Pi} {
+		for _, s := range []Stage{StageExecutable, StageInstallation, StageWrapper, StageSandbox, StageUnavailable} {
+			r := &Refusal{Client: c, Stage: s, Reason: ReasonMissing, Role: RoleLibrary, Subject: "/home/secret/path"}
+			require.Equal(t, string(c)+": "+string(s)+": library: a file that it needs is missing", r.Error())
+			require.NotContains(t, r.Correction(), "/home/secret")
+			require.NotEmpty(t, r.Correction())
+			for _, m := range []Manager{ManagerNode, ManagerVolta, ManagerAsdf, ManagerMise} {
+				r.Stage, r.Manager = StageWrapper, m
+				require.Contains(t, r.Correction(), c.Override())
+			}
+		}
+	}
+}

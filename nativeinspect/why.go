@@ -1,5 +1,7 @@
 package nativeinspect
 
+import "slices"
+
 // Link says which entry of one file brought another. It is a value.
 type Link struct {
 	From  string // path of the file that has the entry; empty at the start
@@ -10,10 +12,19 @@ type Link struct {
 }
 
 // Why returns the chain of entries that brought a file, from what was selected on,
-// and whether the installation has a file at that path.
+// and whether the installation has that file. The file is named by its path, or by
+// its source.
 func (i *Installation) Why(path string) ([]Link, bool) {
 	if _, ok := i.links[path]; !ok {
-		return nil, false
+		at := slices.IndexFunc(i.Files, func(f File) bool { return f.Source == path })
+		switch {
+		case at >= 0:
+			path = i.Files[at].Path
+		case i.Helper != nil && i.Helper.Source == path:
+			path = i.Helper.Path
+		default:
+			return nil, false
+		}
 	}
 	return chainOf(path, func(p string) (Link, bool) {
 		l, ok := i.links[p]
