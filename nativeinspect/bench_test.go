@@ -16,7 +16,7 @@ import (
 func largeELF(tb testing.TB) string {
 	tb.Helper()
 	e := elfFile{
-		interpreter: "/lib64/ld-linux-x86-64.so.2", runpath: ref("$ORIGIN/../lib"),
+		interpreter: "/lib64/ld-linux-x86-64.so.2", runpath: new("$ORIGIN/../lib"),
 		needed: []string{"librt.so.1", "libc.so.6", "ld-linux-x86-64.so.2", "libpthread.so.0", "libdl.so.2", "libm.so.6"},
 	}
 	path := filepath.Join(tb.TempDir(), "client")

@@ -87,7 +87,7 @@ func TestClosureRefusesSearchPathsAndNames(t *testing.T) {
 	require.Equal(t, []string{"lib/liba.so", "loader/ld.so"}, m.paths(m.found(Claude).Files))
 	// An empty search value says nothing.
 	e := m.program("", lib+"/liba.so")
-	e.runpath = ref("")
+	e.runpath = new("")
 	m.elf("bin/claude", e)
 	m.found(Claude)
 	for _, interpreter := range []string{"ld.so", "/", m.at("loader") + "/../loader/ld.so"} {
@@ -115,7 +115,7 @@ func TestRunpathIsNotInheritedAndRpathIs(t *testing.T) {
 	m.elf("bin/claude", e)
 	require.Equal(t, []string{"lib/liba.so", "lib/libb.so", "loader/ld.so"}, m.paths(m.found(Claude).Files))
 
-	e.runpath = ref("/nowhere") // replaces RPATH, for itself and for its libraries
+	e.runpath = new("/nowhere") // replaces RPATH, for itself and for its libraries
 	m.elf("bin/claude", e)
 	m.refuses(Claude, StageInstallation, ReasonMissing)
 

@@ -10,7 +10,7 @@ import (
 
 // rule: P-101, P-104
 func TestELFNamesWhatTheLoaderReads(t *testing.T) {
-	o, err := readELF(memory(elfFile{interpreter: "/lib/ld.so", needed: []string{"liba.so", "libb.so"}, rpath: ref("/r"), runpath: ref("$ORIGIN")}.bytes()))
+	o, err := readELF(memory(elfFile{interpreter: "/lib/ld.so", needed: []string{"liba.so", "libb.so"}, rpath: new("/r"), runpath: new("$ORIGIN")}.bytes()))
 	require.NoError(t, err)
 	require.Equal(t, &object{interpreter: "/lib/ld.so", needed: []string{"liba.so", "libb.so"}, runpath: "$ORIGIN", hasRunpath: true}, o)
 
@@ -34,7 +34,7 @@ func patched(e elfFile, change func(b []byte, p elfPlaces)) []byte {
 // rule: P-101, P-102, P-103, P-104
 func TestELFRefusesMutations(t *testing.T) {
 	le := binary.LittleEndian
-	base := elfFile{interpreter: "/lib/ld.so", needed: []string{"liba.so"}, runpath: ref("/opt/lib")}
+	base := elfFile{interpreter: "/lib/ld.so", needed: []string{"liba.so"}, runpath: new("/opt/lib")}
 	for name, c := range map[string]struct {
 		reason Reason
 		change func(b []byte, p elfPlaces)
@@ -102,7 +102,7 @@ func TestELFRefusesMutations(t *testing.T) {
 // rule: P-103
 func TestELFRefusesRepeatedAndUnsupportedTags(t *testing.T) {
 	for _, tag := range []uint64{dtStrtab, dtStrsz, dtRpath, dtRunpath} {
-		e := elfFile{needed: []string{"liba.so"}, rpath: ref("/a"), runpath: ref("/b"), dynamic: []uint64{tag, 1}}
+		e := elfFile{needed: []string{"liba.so"}, rpath: new("/a"), runpath: new("/b"), dynamic: []uint64{tag, 1}}
 		_, err := readELF(memory(e.bytes()))
 		require.Equal(t, ReasonMalformed, reasonOf(err), tag)
 	}
@@ -146,7 +146,7 @@ func TestELFBounds(t *testing.T) {
 		require.Equal(t, ReasonMalformed, reasonOf(err), c.n+1)
 	}
 	// A long search path that starts in the window of another string.
-	o, err := readELF(memory(elfFile{needed: []string{"a.so"}, runpath: ref("/" + strings.Repeat("r", maxStringBytes-1))}.bytes()))
+	o, err := readELF(memory(elfFile{needed: []string{"a.so"}, runpath: new("/" + strings.Repeat("r", maxStringBytes-1))}.bytes()))
 	require.NoError(t, err)
 	require.Len(t, o.runpath, maxStringBytes)
 }
@@ -161,8 +161,8 @@ func (e elfFile) withTags(entries int) []byte {
 
 func FuzzReadELF(f *testing.F) {
 	f.Add(elfFile{}.bytes())
-	f.Add(elfFile{interpreter: "/lib/ld.so", needed: []string{"liba.so", "libb.so"}, runpath: ref("$ORIGIN/../lib")}.bytes())
-	f.Add(elfFile{needed: []string{"liba.so"}, rpath: ref("/a:/b"), dynamic: []uint64{dtFlags1, 1}}.bytes())
+	f.Add(elfFile{interpreter: "/lib/ld.so", needed: []string{"liba.so", "libb.so"}, runpath: new("$ORIGIN/../lib")}.bytes())
+	f.Add(elfFile{needed: []string{"liba.so"}, rpath: new("/a:/b"), dynamic: []uint64{dtFlags1, 1}}.bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		o, err := readELF(memory(data))
 		if err != nil {

@@ -230,5 +230,3 @@ func (m memory) at(offset, n int64) ([]byte, error) {
 	}
 	return m[offset : offset+n], nil
 }
-
-func ref(s string) *string { return &s }
