@@ -160,6 +160,7 @@ func TestComplaint50SemanticRouter2132NothingPrivateIsSeenWhereItIsNotMeantToBe(
 	require.NoError(t, err)
 	require.Regexp(t, regexp.MustCompile(`Max core file size +0 +0 `), string(limits), "no core, whatever kills it")
 	// What a crash would print: every goroutine's stack.
+	d.dumped = true
 	require.NoError(t, d.cmd.Process.Signal(syscall.SIGQUIT))
 	<-d.done
 	require.Contains(t, d.log.String(), "goroutine ")

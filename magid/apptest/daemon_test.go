@@ -18,6 +18,8 @@ import (
 
 var long = flag.Bool("long", os.Getenv("CHECK_LONG") != "", "run the whole suite")
 
+var race = flag.Bool("race-daemon", false, "build the program under test with the race detector; bounds of memory then do not hold")
+
 // patience bounds every wait for another process. No test expects that it passes.
 const patience = 60 * time.Second
 
@@ -35,7 +37,11 @@ func buildAndRun(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	program = filepath.Join(dir, "magid")
-	if out, err := exec.Command("go", "build", "-o", program, "..").CombinedOutput(); err != nil {
+	args := []string{"build", "-o", program}
+	if *race {
+		args = append(args, "-race")
+	}
+	if out, err := exec.Command("go", append(args, "..")...).CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
 		return 1
 	}
@@ -54,6 +60,7 @@ type daemon struct {
 	cmd       *exec.Cmd
 	log       *log
 	done      chan struct{}
+	dumped    bool // it was told to print its stacks
 }
 
 // log is what a process writes.
@@ -116,6 +123,11 @@ func (d *daemon) serve() {
 	d.t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		<-done
+		for _, sign := range []string{"DATA RACE", "panic: ", "fatal error: ", "goroutine "} {
+			if !d.dumped {
+				require.NotContains(d.t, d.log.String(), sign, "a bug, as the Go runtime shows it")
+			}
+		}
 	})
 	until(d.t, "the daemon answers", func() bool {
 		conn, err := net.Dial("unix", d.socket)
