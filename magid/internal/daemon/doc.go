@@ -3,8 +3,9 @@
 //
 // # Start
 //
-// Whatever can be wrong is found before the socket exists: the configuration, the state folder, the
-// lock. So a client that finds the socket finds a daemon that answers.
+// The configuration is read first. Then the socket is made: its lock decides who serves, and its
+// folder is only judged, while the state folder, which may be the same one, is put in order after
+// it. A client that comes in between waits until the daemon answers, or is disconnected.
 //
 // # Stop
 //

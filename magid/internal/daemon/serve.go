@@ -49,12 +49,21 @@ func Serve(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	store, err := journal.OpenHooked(stateDir, o.Hook)
+	// The socket comes first: its lock decides who serves, and its folder is only looked at,
+	// while the state folder, which may be the same one, is put in order.
+	listener, activated, err := listen(cfg)
 	if err != nil {
 		return err
 	}
-	d := &daemon{opts: o, cfg: cfg, store: store}
-	return errors.Join(d.serve(ctx, stateDir), store.Close())
+	store, err := journal.OpenHooked(stateDir, o.Hook)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	d := &daemon{opts: o, cfg: cfg, store: store, listener: listener}
+	if o.Idle || activated {
+		d.idle = cfg.Daemon.IdleTimeout
+	}
+	return errors.Join(d.serve(ctx, stateDir), listener.Close(), store.Close())
 }
 
 func listen(cfg config.Config) (*socket.Listener, bool, error) {
@@ -93,19 +102,10 @@ func (d *daemon) serve(ctx context.Context, stateDir string) error {
 	if why != "" {
 		d.opts.Log.Warn("no turn can run yet", "reason", why)
 	}
-	listener, activated, err := listen(d.cfg)
-	if err != nil {
+	if err := d.compose(tools, model, why, stateDir); err != nil {
 		return err
 	}
-	d.listener = listener
-	if d.opts.Idle || activated {
-		d.idle = d.cfg.Daemon.IdleTimeout
-	}
-	err = d.compose(tools, model, why, stateDir)
-	if err == nil {
-		err = d.run(ctx)
-	}
-	return errors.Join(err, listener.Close())
+	return d.run(ctx)
 }
 
 func (d *daemon) compose(tools *catalog.Catalog, model provider.Provider, why, stateDir string) (err error) {
@@ -132,7 +132,7 @@ func (d *daemon) run(ctx context.Context) error {
 	served := make(chan error, 1)
 	go func() { served <- d.server.Serve(d.listener) }()
 	d.tell(socket.Ready)
-	d.opts.Log.Info("serving", "version", d.opts.Version, "socket", d.listener.Path(), "pid", os.Getpid(), "idle_exit", d.idle)
+	d.opts.Log.Info("serving", "version", d.opts.Version, "socket", d.listener.Path(), "pid", os.Getpid(), "idle_exit", d.idle.String())
 	if d.opts.Ready != nil {
 		d.opts.Ready(d.listener.Path())
 	}
@@ -142,7 +142,7 @@ func (d *daemon) run(ctx context.Context) error {
 		d.opts.Log.Info("stopping")
 	case err = <-served:
 		if errors.Is(err, server.ErrIdle) {
-			d.opts.Log.Info("stopping: nobody needed the daemon", "idle", d.idle)
+			d.opts.Log.Info("stopping: nobody needed the daemon", "idle", d.idle.String())
 			err = nil
 		}
 	}
