@@ -1,6 +1,7 @@
 package component
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"unicode/utf8"
@@ -97,15 +98,18 @@ func (c *Component) callParams(raw jsontext.Value) (jsontext.Value, []*endpoint,
 			names[name] = e.grant.Endpoint
 		}
 	}
-	params, err := json0.Marshal(struct {
-		OperationID jsontext.Value    `json:"operationId"`
-		Slot        jsontext.Value    `json:"slot"`
-		Input       jsontext.Value    `json:"input"`
-		Intent      jsontext.Value    `json:"intent,omitzero"`
-		Channels    map[string]string `json:"channels,omitzero"`
-	}{f.OperationID, f.Slot, f.Input, f.Intent, names})
-	if err != nil {
-		return nil, nil, &TypeError{"the call is larger than a call may be"}
+	// The author's input goes as it was written.
+	params := fmt.Appendf(nil, `{"operationId":%s,"slot":%s,"input":%s`, f.OperationID, f.Slot, f.Input)
+	if f.Intent != nil {
+		params = fmt.Appendf(params, `,"intent":%s`, f.Intent)
 	}
+	if names != nil {
+		channels, err := json0.Marshal(names)
+		if err != nil {
+			return nil, nil, &TypeError{"the channels of a call cannot be written"}
+		}
+		params = fmt.Appendf(params, `,"channels":%s`, channels)
+	}
+	params = append(params, '}')
 	return params, ends, nil
 }

@@ -1,6 +1,7 @@
 package component
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -132,7 +133,7 @@ func (c *Component) context(raw jsontext.Value) (jsontext.Value, bool) {
 			return nil, false
 		}
 	}
-	channels := map[string]jsontext.Value{}
+	var channels []byte
 	for _, name := range slices.Sorted(maps.Keys(grants)) {
 		g, ok := readGrant(grants[name])
 		if !ok || !contract.LocalName(name) || c.tokens[g.Endpoint] {
@@ -140,17 +141,15 @@ func (c *Component) context(raw jsontext.Value) (jsontext.Value, bool) {
 		}
 		e := c.hold(g)
 		e.connected = true
-		channels[name] = e.view()
+		channels = fmt.Appendf(channels, ",%q:%s", name, e.view())
 	}
-	out, err := json0.Marshal(struct {
-		Input          jsontext.Value            `json:"input"`
-		Settings       jsontext.Value            `json:"settings"`
-		Attachments    map[string]attachment     `json:"attachments"`
-		Scratch        string                    `json:"scratch"`
-		DeadlineUnixMS int64                     `json:"deadlineUnixMs"`
-		Channels       map[string]jsontext.Value `json:"channels"`
-	}{p.Input, p.Settings, p.Attachments, *p.Scratch, *p.DeadlineUnixMS, channels})
-	return out, err == nil
+	// What the author gets keeps the order in which the host wrote it.
+	rest, err := json0.Marshal(struct {
+		Attachments map[string]attachment `json:"attachments"`
+		Scratch     string                `json:"scratch"`
+	}{p.Attachments, *p.Scratch})
+	return fmt.Appendf(nil, `{"input":%s,"settings":%s,"deadlineUnixMs":%d,"channels":{%s},%s`,
+		p.Input, p.Settings, *p.DeadlineUnixMS, bytes.TrimPrefix(channels, []byte(",")), bytes.TrimPrefix(rest, []byte("{"))), err == nil
 }
 
 type attachment struct {

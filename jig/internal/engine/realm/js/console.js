@@ -6,7 +6,9 @@ const { inspect, format } = internal("inspect");
 let indent = "";
 const counts = p.bare(), times = p.bare();
 
-const print = (text) => { host("print", indent + text); };
+// The host shows no more of a line than this, so no more crosses.
+const MOST = 20000;
+const print = (text) => { host("print", indent + (text.length > MOST ? p.slice(text, 0, MOST) : text)); };
 const show = (...args) => print(format(args));
 const label = (l) => l === undefined ? "default" : p.String(l);
 const elapsed = (l) => {

@@ -209,7 +209,14 @@ p.on("started", (text) => {
     input: given.input, settings: given.settings, attachments: given.attachments, channels: p.freeze(channels),
     scratch: given.scratch, deadlineUnixMs: given.deadlineUnixMs, signal: root, call, channel,
   });
-  p.then(new p.Promise((resolve) => resolve(handler(run))), succeeded, threw);
+  let value;
+  try {
+    value = handler(run);
+  } catch (e) {
+    threw(e);
+    return;
+  }
+  p.then(p.resolve(value), succeeded, threw);
 });
 
 const succeeded = (value) => {

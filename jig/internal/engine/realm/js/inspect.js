@@ -170,24 +170,24 @@ const functionText = p.getOwnPropertyDescriptor(p.getPrototypeOf(function () {})
 // format is what console.log does with its arguments.
 const format = (args) => {
   let out = "", first = 0;
-  if (args.length > 0 && typeof args[0] === "string") {
+  if (args.length > 1 && typeof args[0] === "string") {
     const f = args[0];
-    let next = 1;
-    first = 1;
-    for (let i = 0; i < f.length; i++) {
-      const c = f[i + 1];
-      if (f[i] !== "%" || c === undefined) { out += f[i]; continue; }
-      if (c === "%") { out += "%"; i++; continue; }
-      if (p.indexOf("sdifjoOc", c) < 0 || args.length <= 1 || next >= args.length) { out += "%"; continue; }
+    let next = 1, from = 0;
+    for (let at = p.indexOf(f, "%"); at >= 0 && at + 1 < f.length; at = p.indexOf(f, "%", from)) {
+      out += p.slice(f, from, at);
+      from = at + 2;
+      const c = f[at + 1];
+      if (c === "%") { out += "%"; continue; }
+      if (p.indexOf("sdifjoOc", c) < 0 || next >= args.length) { out += "%" + c; continue; }
       const v = args[next++];
-      i++;
       if (c === "s") out += typeof v === "string" ? v : typeof v === "object" && v !== null ? inspect(v, { depth: 0 }) : typeof v === "bigint" ? p.String(v) + "n" : inspectLoose(v);
       else if (c === "d") out += typeof v === "bigint" ? p.String(v) + "n" : typeof v === "symbol" ? "NaN" : p.String(attempt(() => p.Number(v)));
       else if (c === "i") out += typeof v === "bigint" ? p.String(v) + "n" : p.String(attempt(() => p.Math.trunc(p.Number(v))));
       else if (c === "f") out += p.String(attempt(() => p.Number(v)));
       else if (c === "j") out += attempt(() => p.stringify(v)) ?? "[Circular]";
-      else if (c === "o" || c === "O") out += inspect(v, { depth: 4 });
+      else if (c !== "c") out += inspect(v, { depth: 4 });
     }
+    out += p.slice(f, from);
     first = next;
   }
   for (let i = first; i < args.length; i++) {

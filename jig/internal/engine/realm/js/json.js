@@ -8,7 +8,7 @@ const MAX_DEPTH = 128, MAX_NODES = 262144, MAX_ENTRIES = 65536, MAX_STRING = 838
 class Violation extends p.Error {}
 p.hidden(Violation.prototype, "name", "JsonViolation");
 
-const fail = (path, why) => { throw new Violation((path === "" ? "the value" : "the value at " + path) + " " + why); };
+const fail = (path, why) => { throw new Violation((path === "" ? "the value" : "the value at " + p.slice(path, 0, 256)) + " " + why); };
 
 const describe = (v) => {
   switch (typeof v) {
@@ -20,10 +20,8 @@ const describe = (v) => {
   return "is no plain object and no array";
 };
 
-// member is how a place inside of a value is written.
-const member = (path, key) => p.slice(path + "/" + p.String(key), 0, 256);
-
-// snapshot returns the JSON text of a value, or throws a Violation.
+// snapshot returns the JSON text of a value, or throws a Violation. The text is
+// put together here: JSON.stringify looks at prototypes that are the author's.
 const snapshot = (root) => {
   let nodes = 0;
   const walk = (v, depth, path) => {
@@ -33,50 +31,49 @@ const snapshot = (root) => {
       case "string":
         if (!p.wellFormed(v)) fail(path, "holds half of a surrogate pair");
         if (v.length > MAX_STRING) fail(path, "is a text of more than 8388608 bytes");
-        return v;
+        return p.stringify(v);
       case "number":
         if (!p.isFinite(v)) fail(path, "is not a finite number");
         if (p.isInteger(v) && (v > MAX_SAFE || v < -MAX_SAFE)) fail(path, "is an integer beyond 2^53-1");
-        return v;
+        return p.String(v);
       case "boolean":
-        return v;
+        return v ? "true" : "false";
       case "object":
         break;
       default:
         fail(path, describe(v));
     }
-    if (v === null) return null;
+    if (v === null) return "null";
     const prototype = p.getPrototypeOf(v);
     const names = p.ownKeys(v);
+    let out = "";
     if (p.isArray(v)) {
       if (prototype !== p.ArrayPrototype && prototype !== null) fail(path, describe(v));
       const length = p.getOwnPropertyDescriptor(v, "length").value;
       if (length > MAX_ENTRIES) fail(path, "has more than 65536 entries");
       if (names.length !== length + 1) fail(path, "is an array with holes or with members of its own");
-      const out = p.list();
-      for (let i = 0; i < length; i++) out[i] = walk(data(v, i, path), depth + 1, member(path, i));
-      return out;
+      for (let i = 0; i < length; i++) out += (i === 0 ? "" : ",") + walk(data(v, i, path), depth + 1, path + "/" + i);
+      return "[" + out + "]";
     }
     if (prototype !== p.ObjectPrototype && prototype !== null) fail(path, describe(v));
     if (names.length > MAX_ENTRIES) fail(path, "has more than 65536 members");
-    const out = p.bare();
     for (let i = 0; i < names.length; i++) {
       const name = names[i];
       if (typeof name !== "string") fail(path, "has a symbol among its members");
       if (!p.wellFormed(name)) fail(path, "has a name with half of a surrogate pair");
-      out[name] = walk(data(v, name, path), depth + 1, member(path, name));
+      out += (i === 0 ? "" : ",") + p.stringify(name) + ":" + walk(data(v, name, path), depth + 1, path + "/" + name);
     }
-    return out;
+    return "{" + out + "}";
   };
-  return p.stringify(walk(root, 1, ""));
+  return walk(root, 1, "");
 };
 
 // data reads an own member that is plain data.
 const data = (object, name, path) => {
   const d = p.getOwnPropertyDescriptor(object, name);
   if (d === undefined) fail(path, "is an array with holes");
-  if (!p.hasOwn(d, "value")) fail(member(path, name), "is a getter or setter");
-  if (!d.enumerable) fail(member(path, name), "is hidden");
+  if (!p.hasOwn(d, "value")) fail(path + "/" + name, "is a getter or setter");
+  if (!d.enumerable) fail(path + "/" + name, "is hidden");
   return d.value;
 };
 
