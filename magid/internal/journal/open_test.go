@@ -307,3 +307,18 @@ func TestASessionIsCreatedOnce(t *testing.T) {
 	_, err = store.Open(id(51))
 	require.ErrorIs(t, err, ErrUnknown)
 }
+
+// rule: W-145
+func TestClosedSessionFreesItsLeaseUnderARead(t *testing.T) {
+	_, store := state(t)
+	s := newSession(t, store)
+	conn, err := s.file.SyscallConn()
+	require.NoError(t, err)
+	// What holds the descriptor here is what a read of a page holds it by.
+	require.NoError(t, conn.Control(func(uintptr) {
+		require.NoError(t, s.Close())
+		again, err := store.Open(s.ID())
+		require.NoError(t, err)
+		require.NoError(t, again.Close())
+	}))
+}

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/magi-jig/magi-jig/wirev2"
 )
 
@@ -135,7 +137,10 @@ func (s *Session) Close() error {
 		return nil
 	}
 	s.closed = true
-	err := s.file.Close() // the lease goes with the last handle
+	// The lease is given back by name: a read that is under way keeps the descriptor, and with it a
+	// lock that only Close would end, for a moment longer.
+	err := flock(s.file, unix.LOCK_UN)
+	err = errors.Join(err, s.file.Close())
 	if s.folder != nil {
 		err = errors.Join(err, s.folder.Close())
 	}
