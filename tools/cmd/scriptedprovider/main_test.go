@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"go/parser"
+	"go/token"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -112,5 +115,29 @@ func TestItSaysWhatIsWrong(t *testing.T) {
 		require.Equal(t, c.code, run(t.Context(), c.args, strings.NewReader(c.stdin), &out, &errs), c.want)
 		require.Contains(t, errs.String(), c.want)
 		require.Empty(t, out.String())
+	}
+}
+
+// rule: M-027
+func TestItIsAThinMainOverThePublicPackage(t *testing.T) {
+	parsed, err := parser.ParseFile(token.NewFileSet(), "main.go", nil, 0)
+	require.NoError(t, err)
+	var imports []string
+	for _, i := range parsed.Imports {
+		path, err := strconv.Unquote(i.Path.Value)
+		require.NoError(t, err)
+		imports = append(imports, path)
+	}
+	require.Contains(t, imports, "github.com/magi-jig/magi-jig/magid/scripted")
+	// What serves, parses and plays scripts is the package: nothing here speaks HTTP or JSON.
+	for _, path := range imports {
+		require.NotContains(t, path, "http")
+		require.NotContains(t, path, "json")
+		require.NotContains(t, path, "/internal/")
+	}
+	entries, err := os.ReadDir(".")
+	require.NoError(t, err)
+	for _, e := range entries {
+		require.False(t, strings.HasSuffix(e.Name(), ".go") && !strings.HasPrefix(e.Name(), "main"), "%s: the main is one file", e.Name())
 	}
 }
