@@ -178,6 +178,24 @@ func TestSelectedCapabilities(t *testing.T) {
 	})
 }
 
+// rule: A-003
+func TestSelectionOfAConnectionNeverChanges(t *testing.T) {
+	inBubbleWith(t, func(o *Options) { o.Profile = true }, func(t *testing.T, w *world) {
+		for first, second := range map[string]string{`["application_resources_v1"]`: `[]`, `[]`: `["application_resources_v1"]`} {
+			c := w.dial()
+			_, reply := members(t, c.payload(initialize("n", "1", first)))
+			again := `{"client":{"name":"n","version":"1"},"requested_capabilities":` + second + `}`
+			require.Equal(t, "already_initialized", c.code(request("b", "initialize", again)))
+			retired := `{"client":{"name":"n","version":"1"},"requested_capabilities":["application_callbacks_session_v1"]}`
+			require.Equal(t, "already_initialized", c.code(request("c", "initialize", retired)))
+			require.Equal(t, string(reply["capabilities"]), string(c.payload(request("d", "capabilities", "{}"))))
+			// The operation is missing, which is only looked at where the method is open.
+			want := map[string]string{`["application_resources_v1"]`: "invalid_request", `[]`: "unsupported_capability"}[first]
+			require.Equal(t, want, c.code(request("e", "executor.create", "{}")), first)
+		}
+	})
+}
+
 // rule: W-090, W-091, W-092, W-093, W-094, W-095
 func TestLimitsAreTheSpecifications(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
