@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -172,7 +173,7 @@ func run(t *testing.T, f flow) *ended {
 	write(t, scratch, map[string]string{"target": ""})
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	h := &host{party: 1, broker: channel.New(channel.Limits{}), ledger: run0.NewLedger(run0.Limits{}), serve: f.serve}
+	h := &host{party: 1, broker: channel.New(channel.Limits{Sources: 64, Receivers: 64}), ledger: run0.NewLedger(run0.Limits{}), serve: f.serve}
 	var grants map[string]channel.Grant
 	if f.grants != nil {
 		grants = f.grants(h)
@@ -237,3 +238,11 @@ func holds(t *testing.T, code string) *ended {
 	t.Helper()
 	return run(t, flow{files: body(code)}).is("true")
 }
+
+// wait and tick are for conditions of another process or goroutine.
+const (
+	wait = time.Minute
+	tick = time.Millisecond
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -46,8 +46,8 @@ func (c *Component) Next(n int, aborted bool) int {
 // item takes the answer to a read.
 func (c *Component) item(e *endpoint, r *request, result jsontext.Value, err *fault.Error) (jsontext.Value, error) {
 	if err != nil {
-		if err.Code == fault.Cancelled && e.release != nil {
-			return done, nil // by our own release
+		if e.release != nil && (err.Code == fault.Cancelled || err.Code == fault.Disconnected) {
+			return done, nil // by our own release, which may have gone ahead of the read
 		}
 		e.failure, e.shown = err, len(r.waiters) > 0
 		return nil, err

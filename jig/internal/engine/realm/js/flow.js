@@ -95,7 +95,8 @@ const members = (argument, what) => {
 const ends = new p.WeakMap(); // endpoint object to its number
 
 const numbersOf = (channels) => {
-  if (typeof channels !== "object" || channels === null || p.isArray(channels)) throw new p.TypeError("channels has to be an object");
+  const prototype = typeof channels !== "object" || channels === null ? undefined : p.getPrototypeOf(channels);
+  if (prototype !== null && prototype !== p.ObjectPrototype) throw new p.TypeError("channels has to be a plain object");
   const given = members(channels, "channels"), names = p.keys(given), out = p.bare();
   if (names.length > 256) throw new p.TypeError("channels has more than 256 entries");
   for (let i = 0; i < names.length; i++) {
