@@ -31,13 +31,6 @@
 // A [Client] is for one goroutine.
 package declare
 
-import (
-	"errors"
-	"io"
-
-	"github.com/go-json-experiment/json/jsontext"
-)
-
 // Limits of one review.
 const (
 	MaxSourceBytes  = 256 << 10
@@ -64,19 +57,3 @@ func (e *RefusedError) Error() string {
 	}
 	return e.Refusals[0].Path + ": " + e.Refusals[0].Message
 }
-
-// Serve answers questions until in ends.
-func Serve(in io.Reader, out io.Writer) error { return errors.ErrUnsupported }
-
-// Client asks a scope in which [Serve] runs.
-type Client struct {
-	In  io.Writer // what Serve reads; required
-	Out io.Reader // what Serve writes; required
-	// Source returns the bytes of a project file. A path that is no file of the
-	// project is an error that wraps fs.ErrNotExist. required
-	Source func(path string) ([]byte, error)
-}
-
-// Evaluate asks for the default export of the declaration at path. It blocks;
-// the owner of the scope bounds the time by ending it.
-func (c *Client) Evaluate(path string) (jsontext.Value, error) { return nil, errors.ErrUnsupported }
