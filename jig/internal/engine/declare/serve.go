@@ -52,6 +52,9 @@ func (s *server) answer(q question) (answer, error) {
 	for _, path := range q.Absent {
 		s.absent[path] = true
 	}
+	if s.absent[q.Entry] {
+		return answer{Refusals: []Refusal{{Path: q.Entry, Message: "it is no file of the project"}}}, nil
+	}
 	missing, found := s.project.Check(q.Entry)
 	if len(found) == 0 && len(missing) > 0 {
 		var unknown []string
