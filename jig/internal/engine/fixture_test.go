@@ -195,7 +195,7 @@ func run(t *testing.T, f flow) *ended {
 	e := &ended{t: t, scratch: scratch}
 	select {
 	case e.status = <-exited:
-	case <-time.After(2 * time.Minute):
+	case <-time.After(wait):
 		require.FailNow(t, "the Flow does not end", stderr.String())
 	}
 	ending := s.End(run0.Exit{Code: e.status, Confirmed: true, Cleanup: true})
