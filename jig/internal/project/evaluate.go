@@ -51,6 +51,9 @@ type ScopeEvaluator struct {
 	notes   []engine.Diagnostic // what stood there; complete when drained is closed
 }
 
+// endTime is how long a process that closed its output has to end.
+const endTime = time.Second
+
 // Evaluate implements [Evaluator].
 func (e *ScopeEvaluator) Evaluate(ctx context.Context, path string, source func(string) ([]byte, error)) (jsontext.Value, error) {
 	each, all := e.Each, e.All
@@ -102,8 +105,14 @@ func limit(path, what string) error {
 	return &Refusal{[]Diagnostic{{Code: CodeEvaluationLimit, Path: path, Message: what, Hint: "declarations describe; they do not compute"}}}
 }
 
-// ended says why the process is gone.
+// ended says why the process is gone, or does not answer as it should.
 func (e *ScopeEvaluator) ended(path string, cause error) error {
+	alone := true
+	select {
+	case <-e.process.Ended():
+	case <-time.After(endTime):
+		alone = false // what comes now, we do
+	}
 	exit, err := e.process.Fence()
 	if err != nil {
 		return err
@@ -120,8 +129,8 @@ func (e *ScopeEvaluator) ended(path string, cause error) error {
 	if exit.Limit != "" {
 		return limit(path, exit.Limit+" above the limit")
 	}
-	if exit.Killed {
-		return limit(path, "its evaluation was ended")
+	if exit.Killed && alone {
+		return limit(path, "its evaluation was ended from outside")
 	}
 	return fmt.Errorf("declarations cannot be evaluated: %w", cause)
 }
