@@ -9,6 +9,7 @@ import (
 	"crypto/sha512"
 	"encoding/base64"
 	"hash"
+	"maps"
 	"strings"
 	"unicode/utf8"
 
@@ -33,7 +34,7 @@ func digest(h hash.Hash, data string) any {
 }
 
 func init() {
-	for name, f := range map[string]func(r *runner, a args) any{
+	maps.Copy(ops, map[string]func(r *runner, a args) any{
 		"bytesOf":    func(_ *runner, a args) any { return std.EncodeToString([]byte(a.text(0))) },
 		"byteLength": func(_ *runner, a args) any { return len(a.text(0)) },
 		"textOf": func(_ *runner, a args) any {
@@ -63,9 +64,7 @@ func init() {
 			}
 			return nil
 		},
-	} {
-		ops[name] = f
-	}
+	})
 }
 
 // text decodes UTF-8 as the encoding standard does: each longest beginning of a

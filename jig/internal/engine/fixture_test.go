@@ -53,16 +53,14 @@ func (h *host) Call(c run0.Call, done func(jsontext.Value, *fault.Error)) func()
 	}
 	ctx, abort := context.WithCancel(context.Background())
 	op.OnAbort(abort)
-	h.calls.Add(1)
-	go func() {
-		defer h.calls.Done()
+	h.calls.Go(func() {
 		defer abort()
 		if h.serve == nil {
 			op.Settle(nil, fault.New(fault.Unavailable, "nobody serves this slot"))
 			return
 		}
 		h.serve(&dispatch{c, ctx, h, op})
-	}()
+	})
 	return cancel
 }
 

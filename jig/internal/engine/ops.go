@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"runtime"
 	"time"
@@ -72,8 +73,13 @@ func (r *runner) Call(op string, given []any) (any, error) {
 var ops = map[string]func(r *runner, a args) any{}
 
 func init() {
-	for name, f := range map[string]func(r *runner, a args) any{
-		// Run/0
+	// Run/0
+	// the loop
+	// standard error
+	// modules
+	// what there is to know
+	maps.Copy(ops, map[string]func(r *runner, a args) any{
+
 		"handle": func(r *runner, _ args) any {
 			if r.stdin != nil {
 				return "standard input was read before handle was called"
@@ -97,7 +103,6 @@ func init() {
 			return !r.comp.Fail(&fault.Error{Code: fault.Code(a.text(0)), Message: a.text(1), Details: a.json(2)})
 		},
 
-		// the loop
 		"loaded": func(r *runner, _ args) any { r.loaded = true; return nil },
 		"timer": func(r *runner, a args) any {
 			r.timers.start(a.int(0), milliseconds(a.number(1)), a.bool(2))
@@ -111,16 +116,13 @@ func init() {
 		"exit":    func(r *runner, a args) any { r.exit(a.int(0)); return nil },
 		"status":  func(r *runner, a args) any { r.status = a.int(0); return nil },
 
-		// standard error
 		"print":  func(r *runner, a args) any { r.say(a.text(0)); return nil },
 		"error":  func(r *runner, a args) any { r.thrown(a.text(0), a.text(1), a.text(2), a.text(3)); return nil },
 		"frames": func(r *runner, a args) any { return r.trace(a.text(0), a.int(1)) },
 
-		// modules
 		"common":  func(r *runner, a args) any { return r.modules.common(a.text(0)) },
 		"require": func(r *runner, a args) any { return r.modules.require(a.text(0), a.text(1), a.bool(2)) },
 
-		// what there is to know
 		"fs": func(r *runner, a args) any { return r.files.ask(a) },
 		"about": func(r *runner, _ args) any {
 			b, err := json0.Marshal(struct {
@@ -137,9 +139,7 @@ func init() {
 			}
 			return string(b)
 		},
-	} {
-		ops[name] = f
-	}
+	})
 }
 
 func nodeArch(goarch string) string {

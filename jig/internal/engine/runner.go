@@ -88,14 +88,30 @@ func (r *runner) run() int {
 // settle runs everything that is ready, until nothing is.
 func (r *runner) settle() {
 	for !r.exiting {
-		r.handle(r.realm.Drain())
+		idle, err := r.realm.Drain()
+		r.handle(err)
 		events := r.comp.Events()
-		if len(events) == 0 || r.exiting {
+		if idle && len(events) == 0 || r.exiting {
 			return
 		}
 		for _, e := range events {
 			r.event(e)
 		}
+		if !idle {
+			r.poll()
+		}
+	}
+}
+
+// poll lets the wire move on while the realm never comes to rest.
+func (r *runner) poll() {
+	send, frame := r.out.offer(r.comp)
+	select {
+	case send <- frame:
+		r.out.taken()
+	case f := <-r.frames:
+		r.frame(f)
+	default:
 	}
 }
 

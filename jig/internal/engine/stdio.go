@@ -2,6 +2,7 @@ package engine
 
 import (
 	"io"
+	"maps"
 )
 
 // maxChunk is what standard input is read in.
@@ -61,10 +62,11 @@ func (s *stdin) arrived(chunk []byte) string {
 }
 
 func init() {
-	for name, f := range map[string]func(r *runner, a args) any{
+	// handle has taken it
+	maps.Copy(ops, map[string]func(r *runner, a args) any{
 		"read": func(r *runner, _ args) any {
 			if r.handling {
-				return nil // handle has taken it
+				return nil
 			}
 			if r.stdin == nil {
 				r.stdin = readChunks(r.In, r.stop)
@@ -97,9 +99,7 @@ func init() {
 			r.outEnded = r.outEnded || !r.modules.virtual
 			return nil
 		},
-	} {
-		ops[name] = f
-	}
+	})
 }
 
 // raw writes to the wire for a Flow that speaks Run/0 by itself. It waits, as a

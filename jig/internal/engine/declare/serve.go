@@ -107,8 +107,8 @@ func (s *server) evaluate(entry string) (jsontext.Value, *source.Problem, error)
 	}
 	defer e.realm.Close()
 	err = e.realm.Tell("load", entryModule)
-	if err == nil {
-		err = e.realm.Drain()
+	for idle := false; err == nil && !idle; {
+		idle, err = e.realm.Drain()
 	}
 	switch {
 	case e.no != nil:

@@ -105,7 +105,8 @@ func (r *Realm) boot(first []string) error {
 			return err
 		}
 	}
-	return r.Drain()
+	_, err = r.Drain()
+	return err
 }
 
 func part(name string) (string, error) {
@@ -146,22 +147,22 @@ func (r *Realm) Names(part string) ([]string, error) {
 	return strings.Fields(s), nil
 }
 
-// Drain runs everything that is ready to run, and then tells the scripts of
-// promises that were rejected and that nobody listens to. It does not end where a
-// script feeds its own queue without end, until it is interrupted.
-func (r *Realm) Drain() error {
+// Drain runs what is ready to run, and then tells the scripts of promises that
+// were rejected and that nobody listens to. idle is false where it stopped in the
+// middle, since a script may feed its own queue without end.
+func (r *Realm) Drain() (idle bool, err error) {
 	for {
 		n, err := r.vm.ExecutePendingJobs()
 		switch {
-		case n == maxJobs:
+		case n >= maxJobs:
+			return false, nil
 		case err != nil:
-			return limit(err)
+			return true, limit(err)
 		case r.tracker == nil || len(r.tracker.held) == 0:
-			return nil
-		default:
-			if err := r.tracker.take(func() error { return r.Tell("unhandled") }); err != nil {
-				return err
-			}
+			return true, nil
+		}
+		if err := r.tracker.take(func() error { return r.Tell("unhandled") }); err != nil {
+			return true, err
 		}
 	}
 }

@@ -31,11 +31,11 @@ func check(pairs ...string) []string {
 
 // rule: E-070, E-071, E-073
 func TestSpecifiersAreRefusedByName(t *testing.T) {
-	names := strings.Fields(`node:child_process node:cluster node:worker_threads node:net node:tls node:http node:https node:http2 node:dgram node:dns
+	names := strings.FieldsSeq(`node:child_process node:cluster node:worker_threads node:net node:tls node:http node:https node:http2 node:dgram node:dns
 		node:vm node:inspector node:repl node:module node:sqlite node:test node:wasi child_process net http vm worker_threads node:stream node:nothing
 		bun bun:sqlite bun:ffi ./addon.node npm:left-pad https://a.example/x.js data:text/javascript,1 left-pad @scope/name ./none ../outside /etc/passwd
 		file:///etc/passwd #private @jigging/jig ./module.wasm ./view.tsx ./notes.txt @scope .x ./`)
-	for _, name := range names {
+	for name := range names {
 		for i, form := range []string{"import %q;", "import x from %q; x();", "export * from %q;", "await import(%q);", "import(%q).catch(() => 0);"} {
 			text := "\n  " + fmt.Sprintf(form, name)
 			got := check("FLOW.ts", text, "addon.node", "", "module.wasm", "", "view.tsx", "", "notes.txt", "")

@@ -1,0 +1,128 @@
+package engine_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/require"
+
+	"github.com/magi-jig/magi-jig/jig/internal/channel"
+	"github.com/magi-jig/magi-jig/jig/internal/engine"
+	"github.com/magi-jig/magi-jig/jig/internal/fault"
+	"github.com/magi-jig/magi-jig/jig/internal/run0"
+)
+
+// The test binary is a Flow's process as well, for what only the end of a process
+// ends.
+const asFlow = "JIG_TEST_FLOW"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(asFlow); dir != "" {
+		os.Exit(engine.Flow{Package: dir, Scratch: os.Getenv("TMPDIR"), In: os.Stdin, Out: os.Stdout, Err: os.Stderr}.Run())
+	}
+	os.Exit(m.Run())
+}
+
+// rule: J-061, E-108
+func TestMemoryIsLimited(t *testing.T) {
+	for name, files := range map[string]map[string]string{
+		"one array too large":       body(`new Uint8Array(200 << 20);`),
+		"many that are kept":        {"FLOW.ts": `import { handle } from "@jigging/flow"; const kept = []; await handle(async () => { for (;;) kept.push(new Uint8Array(1 << 20)); });`},
+		"many small ones":           {"FLOW.ts": `import { handle } from "@jigging/flow"; const kept = []; await handle(async () => { for (;;) kept.push("x".repeat(1 << 20) + kept.length); });`},
+		"in a callback, and no end": {"FLOW.ts": `import { handle } from "@jigging/flow"; const kept = []; await handle(() => new Promise((r) => { setTimeout(() => { try { for (;;) kept.push(new Uint8Array(60000)); } catch {} }, 1); }));`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := run(t, flow{files: files}).fails(fault.ExecutionFailed)
+			require.NotEmpty(t, e.diags, e.text)
+			require.Equal(t, engine.CodeMemory, e.diags[0].Code)
+			require.Contains(t, e.diags[0].Message, "128 MiB")
+		})
+	}
+	run(t, flow{files: body(`let n = 0; try { new Uint8Array(200 << 20); } catch (e) { n = e instanceof Error ? 1 : 2; } return { outcome: "done", output: n };`)}).is("1")
+	e := run(t, flow{files: only(`const kept = []; for (;;) kept.push(new Uint8Array(1 << 20));`)}).fails(fault.ExecutionFailed)
+	require.Equal(t, engine.CodeMemory, e.diags[0].Code)
+}
+
+// rule: J-061, E-108
+func TestTheDepthOfCallsIsLimited(t *testing.T) {
+	e := run(t, flow{files: body(`const deep = (n: number): number => n === 0 ? 0 : 1 + deep(n - 1); const f = () => f(); let caught = ""; try { f(); } catch (e) { caught = e.name + ": " + e.message; } return { outcome: "done", output: [deep(5000), caught] };`)})
+	e.is(`[5000,"InternalError: stack overflow"]`)
+	require.Empty(t, e.diags, "what the author catches is the author's")
+	for _, code := range []string{`const f = () => f(); f();`, `const f = async () => { await f(); }; await f();`, `const o = {}; o.toString = () => String(o); String(o);`, `[1].map(function f() { [1].map(f); });`, `JSON.parse("[".repeat(1e6));`, `new RegExp("(".repeat(1e5) + ")".repeat(1e5));`} {
+		e := run(t, flow{files: body(code)}).fails(fault.ExecutionFailed)
+		if strings.Contains(code, "f(") || strings.Contains(code, "toString") {
+			require.NotEmpty(t, e.diags, code)
+			require.Equal(t, engine.CodeStack, e.diags[0].Code, code)
+			require.Contains(t, e.diags[0].Message, "8192")
+		}
+	}
+}
+
+// rule: E-109, J-060
+func TestWhatOnlyTheEndOfTheProcessEnds(t *testing.T) {
+	for name, code := range map[string]string{
+		"an endless loop":             `for (;;);`,
+		"endless jobs":                `const f = () => Promise.resolve().then(f); f(); await new Promise(() => {});`,
+		"a catastrophic regex":        `/^(a+)+$/.test("a".repeat(40) + "!");`,
+		"sort over 2^31 elements":     `Array.prototype.sort.call({ length: 2 ** 31 });`,
+		"join over 2^31 elements":     `new Array(2 ** 31).join("x");`,
+		"indexOf over 2^53 elements":  `Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1);`,
+		"nothing at all":              `await new Promise(() => {});`,
+		"a loop that catches all":     `for (;;) { try { for (;;); } catch {} finally { } }`,
+		"a getter that never returns": `return { outcome: "done", output: new Proxy({}, { ownKeys() { for (;;); } }) };`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			write(t, dir, body(`process.stderr.write("up\n"); `+code))
+			c := exec.Command(os.Args[0])
+			c.Env = []string{asFlow + "=" + dir, "TMPDIR=" + t.TempDir(), "GOCOVERDIR=" + t.TempDir()}
+			in, err := c.StdinPipe()
+			require.NoError(t, err)
+			out, err := c.StdoutPipe()
+			require.NoError(t, err)
+			stderr, err := c.StderrPipe()
+			require.NoError(t, err)
+			h := &host{party: 1, broker: channel.New(channel.Limits{}), ledger: run0.NewLedger(run0.Limits{})}
+			s, err := run0.New(run0.Options{In: in, Out: out, Handler: h, Run: run0.Run{Input: jsontext.Value("null"), Scratch: "/scratch"}})
+			require.NoError(t, err)
+			require.NoError(t, c.Start())
+			s.Start()
+			lines := bufio.NewReader(stderr)
+			line, err := lines.ReadString('\n')
+			require.NoError(t, err)
+			require.Equal(t, "up\n", line)
+			s.Cancel(fault.New(fault.DeadlineExceeded, "time is over"))
+			s.Killed()
+			require.NoError(t, c.Process.Kill())
+			rest, err := io.ReadAll(lines)
+			require.NoError(t, err)
+			require.Empty(t, string(rest))
+			<-s.Drained()
+			c.Wait()
+			ending := s.End(run0.Exit{Code: -1, Killed: true, Confirmed: true, Cleanup: true})
+			require.NotNil(t, ending.Err)
+			require.Equal(t, fault.DeadlineExceeded, ending.Err.Code)
+		})
+	}
+}
+
+// rule: E-112
+func TestEveryFlowHasARealmOfItsOwn(t *testing.T) {
+	for range 2 {
+		run(t, flow{files: body(`const seen = globalThis.seen ?? Array.prototype.seen; globalThis.seen = Array.prototype.seen = 1; return { outcome: "done", output: seen === undefined };`)}).is("true")
+	}
+}
+
+func TestALargeInputAndResult(t *testing.T) {
+	input := fmt.Sprintf(`[%q,%q]`, strings.Repeat("x", 7<<20), strings.Repeat("é", 2<<20))
+	e := run(t, flow{files: body(`return { outcome: "done", output: [run.input[0].length, run.input[1].length, run.input[1]] };`), input: input})
+	require.Nil(t, e.err)
+	require.True(t, strings.HasPrefix(e.result, `done [7340032,2097152,"éé`))
+}
