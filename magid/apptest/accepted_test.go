@@ -222,11 +222,11 @@ func TestDescriptorsAndManifestsSayWhatWasCapturedAndByWhomAndNoMore(t *testing.
 	manifest := at(t, evidence, "payload", "application_manifest")
 	require.Equal(t, []string{"profile", "registry_revision", "resources", "tools", "accepted_controller", "accepted_executor"}, names(t, manifest))
 	require.Equal(t, []string{"resource_id", "revision_id", "revision_sha256", "name", "timeout_ms"}, names(t, at(t, manifest, "tools", 0)))
-	kinds := ""
+	var kinds strings.Builder
 	for _, r := range s.accepted.list("resources") {
-		kinds += r.text("kind") + " " + r.text("name") + ","
+		kinds.WriteString(r.text("kind") + " " + r.text("name") + ",")
 	}
-	require.Equal(t, "skill tone,tool alpha,tool beta,", kinds)
+	require.Equal(t, "skill tone,tool alpha,tool beta,", kinds.String())
 	controller := s.accepted.object("accepted_controller")
 	require.EqualValues(t, s.grant, controller.number("grant_generation"))
 	require.Equal(t, "accepted", s.ok(s.in("operation.lookup", object{"operation_id": controller["operation_id"]}))["state"])

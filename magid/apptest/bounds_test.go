@@ -172,7 +172,7 @@ func TestThirtyThirdCallIsNotDispatchedAndItsTurnGoesOn(t *testing.T) {
 	require.Contains(t, joined(messages(d.model.asked()[2], "tool")), "limit_exceeded")
 }
 
-// rule: A-117, A-118, A-119, A-129, M-089, M-144
+// rule: A-117, A-118, A-119, A-129, M-081, M-089, M-144
 func TestRegistryTakesWhatItAdvertisesAndNoMore(t *testing.T) {
 	t.Parallel()
 	d := start(t)
@@ -189,6 +189,9 @@ func TestRegistryTakesWhatItAdvertisesAndNoMore(t *testing.T) {
 	require.Contains(t, a.refuses("limit_exceeded", a.registering(inline("tool", "more", small)), "17 tools"), "tools")
 	require.Contains(t, a.refuses("limit_exceeded", a.registering(inline("skill", "more", "")), "17 skills"), "skills")
 	require.Len(t, a.list().list("entries"), 32)
+	// So many make a manifest that no turn may have; a registry may.
+	a.attach()
+	require.Contains(t, a.refuses("limit_exceeded", a.in("turn.start", object{"prompt": "x", "application": a.selection()}), "a manifest over 18,000 bytes"), "manifest")
 	clear()
 
 	// Skill texts, with the line feeds between them, up to their limit.
@@ -300,4 +303,30 @@ func TestOneCaptureAtATimeOverTheSocket(t *testing.T) {
 		a.ok(a.in("session.resources.register", object{"expected_revision": revision, "resource": fromFile("skill", "first", "skill.md")}))
 		require.Less(t, a.ok(request{method: "daemon.status"}).object("retained").number("bytes"), int64(128<<10), "the capture is not charged any more")
 	}
+}
+
+// rule: A-111, A-088, A-114
+func TestEvidenceOfSoManyTurnsAndNoMore(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	a := d.application()
+	turns := make([]string, 256)
+	for i := range turns {
+		d.model.will(text("x"))
+		reply := a.start("x") // an empty registry, selected all the same
+		turns[i] = reply.text("turn_id")
+		require.Equal(t, `[]`, encode(reply.object("application_manifest")["resources"]))
+		require.Nil(t, reply.object("application_manifest")["accepted_executor"])
+		a.terminal()
+	}
+	message := a.refuses("limit_exceeded", a.in("turn.start", object{"prompt": "x", "application": a.selection()}), "one more")
+	require.Contains(t, message, "evidence")
+	for _, turn := range turns {
+		require.Empty(t, a.evidence(turn)["calls"])
+	}
+	a.refuses("limit_exceeded", a.in("turn.start", object{"prompt": "x", "application": a.selection()}), "reading makes no room")
+	// A turn without application has no evidence, and needs none.
+	d.model.will(text("x"))
+	a.ok(a.in("turn.start", object{"prompt": "x"}))
+	require.Equal(t, "completed", a.terminal()["status"])
 }

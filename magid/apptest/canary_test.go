@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -214,12 +215,7 @@ func TestComplaint50SemanticRouter2132NothingPrivateIsSeenWhereItIsNotMeantToBe(
 }
 
 func contains(all []string, one string) bool {
-	for _, s := range all {
-		if s == one {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(all, one)
 }
 
 var operationMember = regexp.MustCompile(`"operation_id":"([0-9a-f-]{36})"`)

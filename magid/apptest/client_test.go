@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"strings"
 	"sync"
@@ -54,12 +55,8 @@ func (o object) members(names ...string) object {
 // with gives a copy in which some members are replaced.
 func (o object) with(changes object) object {
 	out := make(object, len(o))
-	for name, value := range o {
-		out[name] = value
-	}
-	for name, value := range changes {
-		out[name] = value
-	}
+	maps.Copy(out, o)
+	maps.Copy(out, changes)
 	return out
 }
 

@@ -330,6 +330,21 @@ func TestTurnIsRefusedForEachFaultOfItsApplication(t *testing.T) {
 	require.Equal(t, "unsupported_capability", code)
 }
 
+// rule: W-171, W-172
+func TestTurnWithoutAProviderIsRefusedAfterEverythingElse(t *testing.T) {
+	t.Parallel()
+	d := newDaemon(t)
+	d.env = append(d.env, "MAGI_BASE_URL=", "MAGI_MODEL=")
+	d.serve()
+	a := d.application()
+	a.attach()
+	a.register(inline("tool", "alpha", contract("text")), "")
+	right := a.selection()
+	a.refuses("executor_rejected", a.in("turn.start", object{"prompt": "x", "application": right.with(object{"executor_id": newID()})}), "an unknown executor")
+	a.refuses("limit_exceeded", a.in("turn.start", object{"prompt": strings.Repeat("x", 24577), "application": right}), "a budget")
+	a.refuses("provider_unconfigured", a.in("turn.start", object{"prompt": "x", "application": right}), "no provider")
+}
+
 // rule: W-252, W-253, W-254, W-255, W-256, A-080, A-160, A-161
 func TestResultIsRefusedForEachFaultAndTheCallStaysOpen(t *testing.T) {
 	t.Parallel()
