@@ -295,3 +295,14 @@ func (w *watched) holds(text string, within time.Duration) bool {
 		}
 	}
 }
+
+// eventuallyExists waits until a file is there.
+func eventuallyExists(path string) bool {
+	for range 3000 {
+		if _, err := os.Lstat(path); err == nil {
+			return true
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return false
+}

@@ -243,3 +243,53 @@ func TestChatEndsACommandThatIsNoLongerWanted(t *testing.T) {
 	require.NoError(t, err)
 	until(t, "what the command started has ended", func() bool { return !alive(pid) })
 }
+
+// rule: M-010, W-298
+func TestChatLendsAnewToADaemonThatWasStartedAnew(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("add_note.json", noteContract)
+	model := p.model(noteCall("c1", "lost"), noteCall("c2", "kept"), scripted.TextReply("It is noted."))
+	first := p.serve()
+	command := `read -r a; echo $$ > pid; case $a in *lost*) sleep 600;; esac; echo "$a" >> notes.txt; echo '{"lines":1}'`
+	chat := p.atTerminal("chat", "--tool", "add_note.json", "--exec", command, "--yes")
+	chat.logged("›")
+	chat.types("one\n")
+	var pid int
+	until(t, "the command runs", func() bool {
+		_, err := fmt.Sscan(p.read("pid"), &pid)
+		return err == nil
+	})
+	first.kill()
+	chat.logged("connection lost, coming back")
+	p.serve()
+	chat.logged("turn failed: internal")
+	until(t, "the command has ended: nobody waits for it", func() bool { return !alive(pid) })
+	chat.types("two\n")
+	chat.logged("It is noted.")
+	require.Equal(t, "{\"text\":\"kept\"}\n", p.read("notes.txt"))
+	require.Contains(t, string(model.Requests()[1].Body), "cancelled: ", "the model is told of the call that was lost")
+	chat.types("\x04")
+	require.Zero(t, chat.ends())
+}
+
+// rule: M-010
+func TestChatDoesNotSpeakForAnotherApplication(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("style.md", "Be brief.")
+	p.model()
+	p.serve()
+	l := p.lending()
+	id := string(l.s.ID())
+	require.NoError(t, l.s.Release(t.Context(), ""))
+	r := p.runWith("hello\n", "chat", "--session", id, "--skill", "style.md")
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.stderr, "resources of another application (add_note)")
+	r = p.runWith("hello\n", "chat", "--session", id)
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.stderr, "unsupported_capability")
+	listed, err := p.claimed(l.c, l.s.ID()).ListResources(t.Context())
+	require.NoError(t, err)
+	require.Len(t, listed.Entries, 1, "what is not ours stays")
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -191,10 +192,8 @@ func (o *onceWord) Set(s string) error {
 	if o.words == nil {
 		return nil
 	}
-	for _, w := range o.words {
-		if w == s {
-			return nil
-		}
+	if slices.Contains(o.words, s) {
+		return nil
 	}
 	return fmt.Errorf("it is one of %s", strings.Join(o.words, ", "))
 }
@@ -211,10 +210,8 @@ type words struct {
 func (o *words) String() string { return "" }
 func (o *words) Type() string   { return "name" }
 func (o *words) Set(s string) error {
-	for _, have := range *o.into {
-		if have == s {
-			return fmt.Errorf("%s is given twice", strconv.QuoteToASCII(s))
-		}
+	if slices.Contains(*o.into, s) {
+		return fmt.Errorf("%s is given twice", strconv.QuoteToASCII(s))
 	}
 	if len(*o.into) == o.most {
 		return fmt.Errorf("it is given more than %d times", o.most)

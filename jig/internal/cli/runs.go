@@ -77,15 +77,16 @@ func (a *app) showRun(ctx context.Context, id string) ending {
 	}
 	run := runOf(r, r.Alive() && d.Coordinated(r.ID), time.Now())
 	rec := record{"status": statusSucceeded, "run": run, "diagnostics": []project.Diagnostic{}}
-	human := run.line(a.outStyle) + "\n"
+	var human strings.Builder
+	human.WriteString(run.line(a.outStyle) + "\n")
 	if end.Record != nil {
 		rec["record"], rec["stderr"] = encoded(end.Record), strings.ToValidUTF8(string(end.Stderr), "\ufffd")
-		human += recordText(end.Record)
+		human.WriteString(recordText(end.Record))
 		for line := range strings.Lines(string(end.Stderr)) {
-			human += "  | " + escape(strings.TrimSuffix(line, "\n")) + "\n"
+			human.WriteString("  | " + escape(strings.TrimSuffix(line, "\n")) + "\n")
 		}
 	}
-	return ending{record: rec, human: human}
+	return ending{record: rec, human: human.String()}
 }
 
 // recordText is a stored record, member by member.

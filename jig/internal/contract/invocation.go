@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -291,10 +292,8 @@ func hasReference(schema jsontext.Value) bool {
 func refers(v any) bool {
 	switch v := v.(type) {
 	case []any:
-		for _, item := range v {
-			if refers(item) {
-				return true
-			}
+		if slices.ContainsFunc(v, refers) {
+			return true
 		}
 	case map[string]any:
 		for name, member := range v {

@@ -95,7 +95,7 @@ func (l *loader) member(p string) error {
 	e, err := l.files.entry(p)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if reason := strings.TrimPrefix(err.Error(), fs.ErrNotExist.Error()+": "); reason != err.Error() {
+		if reason, ok := strings.CutPrefix(err.Error(), fs.ErrNotExist.Error()+": "); ok {
 			return errors.New("it is not there: " + reason)
 		}
 		return errors.New("it is not there")

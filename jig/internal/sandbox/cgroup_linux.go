@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -48,12 +49,7 @@ func findCgroup(mount, self string) *cgroupRoot {
 }
 
 func hasWord(text, word string) bool {
-	for _, w := range strings.Fields(text) {
-		if w == word {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(strings.Fields(text), word)
 }
 
 // cgroup is one scope's group. A nil cgroup bounds nothing.

@@ -46,7 +46,7 @@ func resident(pid int) int64 {
 			if err != nil {
 				continue
 			}
-			for _, child := range strings.Fields(string(b)) {
+			for child := range strings.FieldsSeq(string(b)) {
 				if n, err := strconv.Atoi(child); err == nil {
 					queue = append(queue, n)
 				}

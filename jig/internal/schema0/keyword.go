@@ -54,11 +54,12 @@ func (c *compiler) refuse(name, reason string) error {
 }
 
 func (c *compiler) schema(v *value, path ...string) (*node, error) {
-	pointer := c.pointer
+	var pointer strings.Builder
+	pointer.WriteString(c.pointer)
 	for _, p := range path {
-		pointer += "/" + escape(p)
+		pointer.WriteString("/" + escape(p))
 	}
-	return c.set.compile(v, pointer, c.depth+1, false)
+	return c.set.compile(v, pointer.String(), c.depth+1, false)
 }
 
 type reader func(c *compiler, name string, v *value) error

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -230,19 +232,18 @@ func (w *world) flow(name string, c component, files map[string]string, slots ma
 	w.Helper()
 	dir := w.TempDir()
 	all := map[string]string{"FLOW.ts": "// " + name}
-	meta := `{"name":"` + name + `","uses":{`
+	var meta strings.Builder
+	meta.WriteString(`{"name":"` + name + `","uses":{`)
 	first := true
 	for slot := range slots {
 		if !first {
-			meta += ","
+			meta.WriteString(",")
 		}
 		first = false
-		meta += fmt.Sprintf("%q:{}", slot)
+		meta.WriteString(fmt.Sprintf("%q:{}", slot))
 	}
-	all["FLOW.meta.json"] = meta + "}}"
-	for f, content := range files {
-		all[f] = content
-	}
+	all["FLOW.meta.json"] = meta.String() + "}}"
+	maps.Copy(all, files)
 	for f, content := range all {
 		require.NoError(w, os.MkdirAll(filepath.Dir(filepath.Join(dir, f)), 0o755))
 		require.NoError(w, os.WriteFile(filepath.Join(dir, f), []byte(content), 0o644))

@@ -16,11 +16,9 @@ var _ run0.Handler = (*invocation)(nil)
 func (i *invocation) Call(c run0.Call, done func(jsontext.Value, *fault.Error)) func() {
 	op, cancel := i.ledger.Begin(c.OperationID, c.Preimage, done)
 	if op != nil {
-		i.tasks.Add(1)
-		go func() {
-			defer i.tasks.Done()
+		i.tasks.Go(func() {
 			i.dispatch(c, op)
-		}()
+		})
 	}
 	return cancel
 }

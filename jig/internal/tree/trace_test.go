@@ -2,6 +2,7 @@ package tree_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -29,9 +30,7 @@ func under(dir string, more map[string]string) map[string]string {
 	for name, content := range datasetFiles {
 		all[dir+name] = content
 	}
-	for name, content := range more {
-		all[name] = content
-	}
+	maps.Copy(all, more)
 	return all
 }
 

@@ -118,7 +118,7 @@ func (p *peer) cancels() []wirev2.TurnApplicationToolCancelEvent {
 
 // said is a successful outcome.
 func said(text string) wirev2.Outcome {
-	return wirev2.Outcome{Status: wirev2.OutcomeSuccess, Value: []byte(fmt.Sprintf(`{"said":%q}`, text))}
+	return wirev2.Outcome{Status: wirev2.OutcomeSuccess, Value: fmt.Appendf(nil, `{"said":%q}`, text)}
 }
 
 // result is a submission of a call's outcome.

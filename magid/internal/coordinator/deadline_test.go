@@ -172,7 +172,7 @@ func TestDeadlinesFireInTheirOrder(t *testing.T) {
 		for _, a := range all {
 			want = append(want, a.number)
 		}
-		for at := time.Duration(0); at < 20; at++ {
+		for at := range time.Duration(20) {
 			next, ok := d.next()
 			for item := d.due(at); item != nil; item = d.due(at) {
 				require.True(t, ok)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -156,10 +157,5 @@ func TestNoSecretArgumentResultOrBodyLeavesItsPlace(t *testing.T) {
 }
 
 func contains(all []string, one string) bool {
-	for _, s := range all {
-		if s == one {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(all, one)
 }

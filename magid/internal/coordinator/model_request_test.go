@@ -199,14 +199,14 @@ func (w *world) registryRequest(r *modelRequest) {
 		}
 		d := entries[names[w.random.IntN(len(names))]]
 		r.ok = true
-		r.q.Payload = []byte(fmt.Sprintf(`{"resource_id":%q,"expected_revision":%q}`, d.ResourceID, d.RevisionID))
+		r.q.Payload = fmt.Appendf(nil, `{"resource_id":%q,"expected_revision":%q}`, d.ResourceID, d.RevisionID)
 	default:
 		r.q.Method = wirev2.MethodSessionResourcesClear
 		r.ok = r.session.registry != nil && revision == r.session.registry.revision
 		if !r.ok {
 			r.expect = wirev2.CodeConflict
 		}
-		r.q.Payload = []byte(fmt.Sprintf(`{"expected_registry_revision":%q}`, revision))
+		r.q.Payload = fmt.Appendf(nil, `{"expected_registry_revision":%q}`, revision)
 	}
 }
 
@@ -247,19 +247,19 @@ func (w *world) executorRequest(r *modelRequest) {
 		}
 	case pick < 15:
 		r.q.Method = wirev2.MethodExecutorRotate
-		r.q.Payload = []byte(fmt.Sprintf(`{"executor_id":%q,"executor_generation":%d}`, e.id, generation))
+		r.q.Payload = fmt.Appendf(nil, `{"executor_id":%q,"executor_generation":%d}`, e.id, generation)
 		return
 	case pick < 19:
 		r.q.Method = wirev2.MethodExecutorRotateConfirm
-		r.q.Payload = []byte(fmt.Sprintf(`{"executor_id":%q,"executor_generation":%d,"resume_secret":%q}`, e.id, generation, proof.secret.Reveal()))
+		r.q.Payload = fmt.Appendf(nil, `{"executor_id":%q,"executor_generation":%d,"resume_secret":%q}`, e.id, generation, proof.secret.Reveal())
 		return
 	default:
 		r.q.Method = wirev2.MethodExecutorRelease
 		r.more = e
-		r.q.Payload = []byte(fmt.Sprintf(`{"executor_id":%q,"executor_generation":%d}`, e.id, generation))
+		r.q.Payload = fmt.Appendf(nil, `{"executor_id":%q,"executor_generation":%d}`, e.id, generation)
 		return
 	}
-	r.q.Payload = []byte(fmt.Sprintf(`{"executor_id":%q,"resume_secret":%q}`, e.id, proof.secret.Reveal()))
+	r.q.Payload = fmt.Appendf(nil, `{"executor_id":%q,"resume_secret":%q}`, e.id, proof.secret.Reveal())
 }
 
 // applicationRequest is a turn.start with what the client believes there is.
@@ -338,9 +338,9 @@ func (w *world) resultRequest(r *modelRequest) {
 		value = `{"said":7}`
 	}
 	r.q.Method, r.q.SessionID, r.session, r.more = wirev2.MethodTurnApplicationToolResult, session.id, session, c
-	r.q.Payload = []byte(fmt.Sprintf(`{"turn_id":%q,"call_id":%q,"executor_id":%q,"executor_generation":%d,"resource_id":%q,"revision_id":%q,`+
+	r.q.Payload = fmt.Appendf(nil, `{"turn_id":%q,"call_id":%q,"executor_id":%q,"executor_generation":%d,"resource_id":%q,"revision_id":%q,`+
 		`"revision_sha256":%q,"outcome":{"status":"success","value":%s}}`,
-		c.turn.real.id, c.id, e.id, generation, tuple.ResourceID, tuple.RevisionID, tuple.RevisionSHA256, value))
+		c.turn.real.id, c.id, e.id, generation, tuple.ResourceID, tuple.RevisionID, tuple.RevisionSHA256, value)
 	switch {
 	case e.holder != r.peer || generation != e.generation:
 		r.expect = wirev2.CodeStaleConnection

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -40,9 +41,7 @@ func TestAFailedAppendPoisonsTheSessionUntilItIsReopened(t *testing.T) {
 		require.NoError(t, s.Append(user()))
 		acknowledged, err := os.ReadFile(journalFile(dir))
 		require.NoError(t, err)
-		for step, err := range fault {
-			fail[step] = err
-		}
+		maps.Copy(fail, fault)
 		err = s.Append(assistant("lost"))
 		require.Error(t, err)
 		require.NotErrorIs(t, err, ErrRefused)

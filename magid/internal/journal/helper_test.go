@@ -17,7 +17,8 @@ import (
 // id makes a UUID that a reader of a failing test recognises.
 func id(n int) wirev2.ID { return wirev2.ID(fmt.Sprintf("00000000-0000-4000-8000-%012d", n)) }
 
-func ptr[T any](v T) *T { return &v }
+//go:fix inline
+func ptr[T any](v T) *T { return new(v) }
 
 const sha = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -32,7 +33,7 @@ var (
 )
 
 func sessionRecord() *wirev2.SessionRecord {
-	return &wirev2.SessionRecord{SessionID: sessionID, Workspace: "/work/space", Title: ptr("a title")}
+	return &wirev2.SessionRecord{SessionID: sessionID, Workspace: "/work/space", Title: new("a title")}
 }
 
 func user() *wirev2.UserRecord {
@@ -71,14 +72,14 @@ func builtin(call wirev2.ID) *wirev2.ToolCallRecord {
 // application is a call of an application's tool.
 func application(call wirev2.ID) *wirev2.ToolCallRecord {
 	r := builtin(call)
-	r.Name, r.ResourceID, r.RevisionID, r.RevisionSHA256 = "tool", ptr(resource), ptr(revision), ptr(sha)
+	r.Name, r.ResourceID, r.RevisionID, r.RevisionSHA256 = "tool", new(resource), new(revision), new(sha)
 	return r
 }
 
 // invalidCall is an application's call whose arguments were no JSON.
 func invalidCall(call wirev2.ID) *wirev2.ToolCallRecord {
 	r := application(call)
-	r.Arguments, r.ArgumentsText = jsontext.Value("null"), ptr(`{"a":`)
+	r.Arguments, r.ArgumentsText = jsontext.Value("null"), new(`{"a":`)
 	return r
 }
 
@@ -90,7 +91,7 @@ func success(call wirev2.ID) *wirev2.ToolResultRecord {
 
 func synthetic(call wirev2.ID) *wirev2.ToolResultRecord {
 	return &wirev2.ToolResultRecord{
-		TurnID: turnID, CallID: call, Status: wirev2.OutcomeError, Code: ptr(wirev2.ToolCancelled), Message: ptr("stopped"),
+		TurnID: turnID, CallID: call, Status: wirev2.OutcomeError, Code: ptr(wirev2.ToolCancelled), Message: new("stopped"),
 		Synthetic: true, ExternalEffects: wirev2.EffectsNotDispatched,
 	}
 }

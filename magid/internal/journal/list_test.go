@@ -175,7 +175,7 @@ func TestManySessionsCanBeMadeAtOnce(t *testing.T) {
 	for i := range 16 {
 		go func() {
 			rec := sessionRecord()
-			rec.SessionID, rec.Title = id(100+i), ptr(fmt.Sprint(i))
+			rec.SessionID, rec.Title = id(100+i), new(fmt.Sprint(i))
 			s, err := store.Create(rec)
 			if err == nil {
 				err = s.Close()

@@ -37,7 +37,8 @@ var table = map[string]row{
 	"jig": {
 		modules: []string{"acpframing", "acpprofile", "nativeinspect", "sessionstore"},
 		deps: []string{jsonModule, uuidModule, sysModule, cobraModule, boltModule, gjsonModule, textModule, compressors,
-			"github.com/evanw/esbuild", "modernc.org/quickjs", "modernc.org/libquickjs",
+			"github.com/evanw/esbuild", "modernc.org/quickjs", "modernc.org/libquickjs", "modernc.org/libc",
+			"github.com/spf13/pflag", // the flags of cobra's commands
 			"github.com/charmbracelet/lipgloss", "github.com/charmbracelet/bubbletea"},
 	},
 }
