@@ -237,9 +237,11 @@ func (l *lender) selection(ctx context.Context, session *client.Session) (*wirev
 	for _, e := range listed.Entries {
 		entries[e.Name] = e
 	}
+	if err := l.foreign(listed.Entries); err != nil {
+		return nil, err
+	}
 	for _, o := range l.offers {
 		e, there := entries[o.resource.Name]
-		delete(entries, o.resource.Name)
 		if !there || e.RevisionID != o.revision {
 			q := wirev2.SessionResourcesRegisterRequest{Resource: o.resource}
 			if there {
@@ -257,14 +259,6 @@ func (l *lender) selection(ctx context.Context, session *client.Session) (*wirev
 			})
 		}
 	}
-	if len(entries) > 0 {
-		var names []string
-		for name := range entries {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		return nil, fmt.Errorf("the session has resources of another application (%s), for which this chat cannot speak", strings.Join(names, ", "))
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.proof != nil {
@@ -274,7 +268,21 @@ func (l *lender) selection(ctx context.Context, session *client.Session) (*wirev
 	return selected, nil
 }
 
-// leave takes the offers back, so that the session is anybody's again, and ends what runs.
+// foreign refuses to select what another application has registered: its tools are not ours to run.
+func (l *lender) foreign(entries []wirev2.Descriptor) error {
+	var names []string
+	for _, e := range entries {
+		if !slices.ContainsFunc(l.offers, func(o *offer) bool { return o.resource.Name == e.Name }) {
+			names = append(names, e.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the session has resources of another application (%s), for which this chat cannot speak", strings.Join(names, ", "))
+}
+
+// leave takes back what this chat has registered, so that the session is anybody's again, and ends what runs.
 func (l *lender) leave(ctx context.Context, session *client.Session) {
 	l.mu.Lock()
 	l.drop(func(*lentCall) bool { return true })
@@ -283,8 +291,13 @@ func (l *lender) leave(ctx context.Context, session *client.Session) {
 	l.running.Wait()
 	if session != nil {
 		// Whatever fails here ends by itself: the registry when it has been idle, the executor with the connection.
-		if listed, err := session.ListResources(ctx); err == nil && len(listed.Entries) > 0 {
-			_, _ = session.ClearResources(ctx, "", listed.RegistryRevision)
+		listed, err := session.ListResources(ctx)
+		for _, e := range listed.Entries {
+			if err == nil && slices.ContainsFunc(l.offers, func(o *offer) bool { return o.revision == e.RevisionID }) {
+				_, err = session.UnregisterResource(ctx, "", wirev2.SessionResourcesUnregisterRequest{
+					ResourceID: e.ResourceID, ExpectedRevision: e.RevisionID,
+				})
+			}
 		}
 	}
 	if c != nil && proof != nil {
