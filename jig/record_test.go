@@ -67,8 +67,6 @@ func schema(t testing.TB, name string) *schema0.Schema {
 
 // validate holds what a command printed to its published schema. Every command
 // that a test runs comes by here.
-//
-// rule: J-039, J-040, J-041, J-043
 func validate(t testing.TB, args []string, stdout string) {
 	t.Helper()
 	name := schemaFor(args)
