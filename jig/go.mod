@@ -6,12 +6,15 @@ require (
 	github.com/evanw/esbuild v0.28.2
 	github.com/go-json-experiment/json v1.27.2
 	github.com/google/uuid v1.6.0
+	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2
 	github.com/stretchr/testify v1.12.1
 	go.etcd.io/bbolt v1.5.0
 	golang.org/x/sys v0.50.0
 	modernc.org/quickjs v0.27.0
 )
+
+require golang.org/x/tools v0.52.0 // indirect
 
 require (
 	github.com/dustin/go-humanize v1.1.0 // indirect
