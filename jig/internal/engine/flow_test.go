@@ -75,7 +75,9 @@ func TestWhatAHandlerThrows(t *testing.T) {
 		first, _, _ := strings.Cut(e.text, "\n")
 		require.Equal(t, c.text, first, c.code)
 		require.Zero(t, e.status, "a failed root is an answer like any other")
-		require.Empty(t, e.diags)
+		if c.code != `throw null;` { // which is what the engine throws where memory is over
+			require.Empty(t, e.diags)
+		}
 	}
 	e := run(t, flow{files: body(`throw new OperationError("UNAVAILABLE", "m", { after: [1] });`)})
 	require.JSONEq(t, `{"after":[1]}`, string(e.err.Details))

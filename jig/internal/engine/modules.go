@@ -14,6 +14,7 @@ type modules struct {
 	r *runner
 
 	entry   string
+	first   *source.Code           // of the entry
 	checked map[string]bool        // files whose imports were judged
 	maps    map[string]*source.Map // of loaded files
 	refused map[string]string      // what a refused specifier's module says, by its name
@@ -24,22 +25,45 @@ func newModules(p *source.Package, r *runner) *modules {
 	return &modules{Package: p, r: r, checked: map[string]bool{}, maps: map[string]*source.Map{}, refused: map[string]string{}}
 }
 
-// check judges the whole package before anything of it runs, and gives the name
-// of its entry.
-func (m *modules) check() (name string, ok bool) {
-	entry, err := m.Entry()
-	if err != nil {
-		m.r.diagnose(Diagnostic{Code: CodeModuleRefused, Message: err.Error()})
+// prepared is what can be done with a package before there is a realm.
+type prepared struct {
+	entry string
+	code  *source.Code
+	found []*source.Problem
+	files []string
+	err   error
+}
+
+// prepare judges the whole package before anything of it runs, and transforms its
+// entry.
+func prepare(p *source.Package) (out prepared) {
+	if out.entry, out.err = p.Entry(); out.err != nil {
+		return out
+	}
+	if out.found, out.files = p.Check(out.entry); len(out.found) > 0 {
+		return out
+	}
+	var no *source.Problem
+	if out.code, no = p.Load(out.entry, true); no != nil {
+		out.found = append(out.found, no)
+	}
+	return out
+}
+
+// take makes a prepared package the one to run, and gives the name of its entry.
+func (m *modules) take(p prepared) (name string, ok bool) {
+	if p.err != nil {
+		m.r.diagnose(Diagnostic{Code: CodeModuleRefused, Message: p.err.Error()})
 		return "", false
 	}
-	m.entry = entry
-	if found := m.judge(entry); len(found) > 0 {
-		for _, p := range found {
-			m.r.refuse(p)
-		}
-		return "", false
+	for _, no := range p.found {
+		m.r.refuse(no)
 	}
-	return m.Name(source.Module{File: entry}), true
+	m.entry, m.first = p.entry, p.code
+	for _, f := range p.files {
+		m.checked[f] = true
+	}
+	return m.Name(source.Module{File: p.entry}), len(p.found) == 0
 }
 
 // judge checks a file and what it imports, once.
@@ -116,7 +140,7 @@ func (r *runner) Load(name string) (string, error) {
 	if !ok {
 		return r.builtin(name)
 	}
-	code, no := m.Package.Load(file, file == m.entry)
+	code, no := m.load(file)
 	if no != nil {
 		r.refuse(no)
 		return realm.ThrowText(no.Error()), nil
@@ -126,6 +150,13 @@ func (r *runner) Load(name string) (string, error) {
 		return realm.CommonText(name, code.Names), nil
 	}
 	return code.Text, nil
+}
+
+func (m *modules) load(file string) (*source.Code, *source.Problem) {
+	if file == m.entry && m.first != nil {
+		return m.first, nil
+	}
+	return m.Package.Load(file, file == m.entry)
 }
 
 // builtin is the text of one of the engine's own modules.

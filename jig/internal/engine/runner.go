@@ -18,11 +18,12 @@ import (
 // goroutine.
 type runner struct {
 	Flow
-	realm   *realm.Realm
-	comp    *component.Component
-	modules *modules
-	files   files
-	started time.Time
+	realm    *realm.Realm
+	comp     *component.Component
+	modules  *modules
+	prepared <-chan prepared
+	files    files
+	started  time.Time
 
 	timers timers
 	frames <-chan read   // from the host, once handle was called
@@ -52,7 +53,13 @@ func newRunner(f Flow) (*runner, error) {
 	r := &runner{Flow: f, comp: component.New(component.Limits{}), started: time.Now(), stop: make(chan struct{})}
 	r.files.mounts = []mount{{PackageDir, root, false}, {ScratchDir, scratch, true}}
 	r.modules = newModules(source.NewPackage(root.FS(), PackageDir), r)
+	// The parser and the realm both take their time to begin, so they do it side
+	// by side.
+	ready := make(chan prepared, 1)
+	go func() { ready <- prepare(r.modules.Package) }()
+	r.prepared = ready
 	if r.realm, err = realm.New(r, realm.Limits{HeapBytes: HeapBytes, Slots: CallDepth}, "globals"); err != nil {
+		<-ready
 		r.files.close()
 		return nil, err
 	}
@@ -68,7 +75,7 @@ func (r *runner) close() {
 
 // run is the loop. It ends when there is nothing left to wait for.
 func (r *runner) run() int {
-	entry, ok := r.modules.check()
+	entry, ok := r.modules.take(<-r.prepared)
 	if !ok {
 		r.out.flush(r.comp)
 		return exitFailed
@@ -276,6 +283,9 @@ func (r *runner) exhausted(limit string) {
 
 // limit names a limit that an author's code has reached.
 func (r *runner) limit(name string) {
+	if name == "null" && residentBytes() > HeapBytes {
+		name = "memory" // the author may have thrown null, but hardly after that
+	}
 	switch name {
 	case "memory":
 		r.diagnose(Diagnostic{Code: CodeMemory, Message: fmt.Sprintf("the Flow has used more than the %d MiB of memory that it may", HeapBytes>>20)})

@@ -14,7 +14,9 @@ const property = (v, name) => {
 // describe returns [name: message, stack, limit]; limit names the limit of the
 // realm that the error is about, if it is.
 const describe = (e) => {
-  if ((typeof e !== "object" && typeof e !== "function") || e === null) return ["Uncaught: " + text(e, 8192), "", ""];
+  // Where there is no room left even for an error, the engine throws null.
+  if (e === null) return ["Uncaught: null", "", "null"];
+  if (typeof e !== "object" && typeof e !== "function") return ["Uncaught: " + text(e, 8192), "", ""];
   const name = property(e, "name"), message = property(e, "message"), stack = property(e, "stack");
   const head = typeof name === "string" || typeof message === "string"
     ? text(name === undefined ? "Error" : name, 256) + ": " + text(message === undefined ? "" : message, 8192)
