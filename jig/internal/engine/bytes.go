@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"github.com/magi-jig/magi-jig/acpframing/json0"
 )
 
 var std = base64.StdEncoding
@@ -44,6 +46,7 @@ func init() {
 			}
 			return text(b)
 		},
+		"json0":  func(_ *runner, a args) any { return json0.Check([]byte(a.text(0))) == nil },
 		"base64": func(_ *runner, a args) any { return lenient(a.text(0)) },
 		"random": func(_ *runner, a args) any {
 			b := make([]byte, min(max(a.int(0), 0), 1<<24))
