@@ -23,7 +23,7 @@ type Closure struct {
 
 // Build makes a target of an admitted meaning ready to run, out of captured
 // packages whose bytes it checks. Every request digest has to come out as it was
-// admitted.
+// admitted. The targets carry the digests of sessions, see [Request.Session].
 func Build(m *Meaning, selector string, packages *flowpkg.Store) (*Closure, error) {
 	b := &builder{m: m, packages: packages, made: map[string]*tree.Target{}, captured: map[string]*flowpkg.Package{}, paths: map[string]bool{}}
 	root, err := b.target(selector, 0)
@@ -62,8 +62,10 @@ func (b *builder) target(selector string, depth int) (*tree.Target, error) {
 		b.captured[digest] = p
 	}
 	b.paths[t.Package] = true
-	made := &tree.Target{Name: selector, Package: p, Settings: t.Settings, Slots: map[string]tree.Slot{}, Request: t.Request}
+	made := &tree.Target{Name: selector, Package: p, Settings: t.Settings, Slots: map[string]tree.Slot{}}
 	r := Request{Package: digest, Contract: optional(p.Contract.Identity.Digest), Settings: t.Settings, Slots: map[string]RequestSlot{}}
+	kept := r // as it counts for a session
+	kept.Slots = map[string]RequestSlot{}
 	for _, name := range slices.Sorted(maps.Keys(t.Slots)) {
 		s := t.Slots[name]
 		part := RequestSlot{Kind: s.Kind, Provider: s.Provider, Grant: s.Grant}
@@ -72,9 +74,12 @@ func (b *builder) target(selector string, depth int) (*tree.Target, error) {
 			if err != nil {
 				return nil, err
 			}
-			part.Request = child.Request
 			made.Slots[name] = tree.Slot{Target: child}
+			part.Request = child.Request
+			kept.Slots[name] = part
+			part.Request = b.m.Targets[s.Target].Request
 		} else {
+			kept.Slots[name] = part
 			b.grants = append(b.grants, s)
 			made.Slots[name] = tree.Slot{Grant: &tree.Grant{Kind: s.Kind, Policy: s.Grant, Provider: s.Provider}}
 		}
@@ -82,6 +87,13 @@ func (b *builder) target(selector string, depth int) (*tree.Target, error) {
 	}
 	if computed, err := r.Digest(); err != nil || computed != t.Request {
 		return nil, fmt.Errorf("%w: the identity of %s", ErrChanged, selector)
+	}
+	kept, err := kept.Session()
+	if err != nil {
+		return nil, err
+	}
+	if made.Request, err = kept.Digest(); err != nil {
+		return nil, err
 	}
 	b.made[selector] = made
 	return made, nil

@@ -30,6 +30,7 @@ func TestTheEnvironmentIsASnapshot(t *testing.T) {
 	require.Equal(t, "2", e.Get("A"))
 }
 
+// rule: J-208
 func TestAProxyIsExplicitAndWithoutCredentials(t *testing.T) {
 	for value, fine := range map[string]bool{
 		"": true, "http://proxy:3128": true, "https://proxy": true, "http://proxy:3128/": true,

@@ -41,6 +41,30 @@ type RequestSlot struct {
 	Grant    jsontext.Value `json:"grant,omitzero"`
 }
 
+// Session is r as it counts for a session that is kept: without what only bounds
+// the use of a grant. The same conversation may go on under a grant that allows
+// more turns.
+func (r Request) Session() (Request, error) {
+	slots := map[string]RequestSlot{}
+	for name, s := range r.Slots {
+		if s.Kind == KindACP {
+			members := map[string]jsontext.Value{}
+			if err := json0.Decode(s.Grant, &members); err != nil {
+				return r, err
+			}
+			delete(members, "maxTurns")
+			delete(members, "retainSessions")
+			var err error
+			if s.Grant, err = json0.Marshal(members); err != nil {
+				return r, err
+			}
+		}
+		slots[name] = s
+	}
+	r.Slots = slots
+	return r, nil
+}
+
 // Digest is the request digest.
 func (r Request) Digest() (string, error) {
 	if r.Slots == nil {

@@ -125,7 +125,7 @@ func (k *linker) fill(ctx context.Context, d *draft) error {
 	d.slots = map[string]Slot{}
 	if err := d.pkg.CheckSettings(d.settings); err != nil {
 		if d.explicit != nil {
-			k.problems.declaration(d.place, "settings: %s", err.Error())
+			k.problems.declaration(d.place, "settings: %s (INVALID_SETTINGS)", err.Error())
 		}
 		d.reason = "it needs settings, which a Binding gives: " + err.Error()
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/magi-jig/magi-jig/jig/internal/contract"
 	"github.com/magi-jig/magi-jig/jig/internal/flowpkg"
+	"github.com/magi-jig/magi-jig/jig/internal/tree"
 )
 
 var base = map[string]string{"jig.ts": found}
@@ -222,6 +223,7 @@ func TestAPackageWithoutARuntimeIsListedAndSaysWhatIsSupported(t *testing.T) {
 	}
 }
 
+// rule: R-184
 func TestSettingsAreCheckedAtReview(t *testing.T) {
 	files := with(base, "flows/x/FLOW.ts", code, "flows/x/settings.schema.json",
 		`{"$schema":"https://flow.jig.md/schemas/schema-0.json","type":"object","properties":{"limit":{"type":"integer"}},"required":["limit"]}`)
@@ -232,8 +234,11 @@ func TestSettingsAreCheckedAtReview(t *testing.T) {
 	said := refused(t, with(files, "bindings/b.ts", `{"kind":"package","package":"flows/x","settings":{"limit":"3"}}`))
 	require.Len(t, said, 1)
 	require.Contains(t, said[0], "bindings/b.ts PROJECT_DECLARATION_INVALID: settings: ")
+	require.Contains(t, said[0], "(INVALID_SETTINGS)")
+	require.Len(t, refused(t, with(hello, "bindings/b.ts", `{"kind":"package","package":"flows/hello","settings":{"limit":3}}`)), 1, "without a schema only {} passes")
 }
 
+// rule: R-154
 func TestAFeatureThatIsNotSupportedDoesNotFit(t *testing.T) {
 	features := `,"features":{"events":"It tells."}`
 	files := join(base, map[string]string{
@@ -249,7 +254,16 @@ func TestAFeatureThatIsNotSupportedDoesNotFit(t *testing.T) {
 		refused(t, with(files, "bindings/b.ts", binding("flows/call", `{"helper":"flow:flows/mute"}`))))
 }
 
+// rule: P-161
 func TestDefaultProvidersLeadToTargets(t *testing.T) {
+	for n, fine := range map[int]bool{255: true, 256: true, 257: false} {
+		var entries []string
+		for i := range n {
+			entries = append(entries, fmt.Sprintf(`"https://example.org/c%d":"flow:flows/hello"`, i))
+		}
+		_, err := load(t, with(hello, "jig.ts", strings.TrimSuffix(found, "}")+`,"defaultProviders":{`+strings.Join(entries, ",")+`}}`))
+		require.Equal(t, fine, err == nil, "%d: %v", n, err)
+	}
 	require.Equal(t, []string{"jig.ts PROJECT_DECLARATION_INVALID: defaultProviders: there is no target flow:flows/none"},
 		refused(t, with(hello, "jig.ts", strings.TrimSuffix(found, "}")+`,"defaultProviders":{"https://example.org/x":"flow:flows/none"}}`)))
 }
@@ -319,6 +333,7 @@ func TestATargetIsBuiltFromWhatWasAdmitted(t *testing.T) {
 	require.Equal(t, []string{"flows/call", "flows/one"}, built.Paths)
 	require.Equal(t, "flow:flows/one", built.Root.Slots["helper"].Target.Name)
 	require.Equal(t, c.Meaning.Targets["flow:flows/one"].Request, built.Root.Slots["helper"].Target.Request)
+	require.Equal(t, c.Meaning.Targets["flow:flows/call"].Request, built.Root.Request)
 	built, err = Build(c.Meaning, "binding:web", o.Store)
 	require.NoError(t, err)
 	require.Len(t, built.Grants, 1)
@@ -335,4 +350,32 @@ func TestATargetIsBuiltFromWhatWasAdmitted(t *testing.T) {
 	require.ErrorIs(t, err, flowpkg.ErrChanged)
 	_, err = Build(c.Meaning, "flow:flows/none", o.Store)
 	require.ErrorIs(t, err, ErrChanged)
+}
+
+// rule: J-107
+func TestMoreTurnsKeepTheProviderAndTheSessions(t *testing.T) {
+	sessions := map[string]string{}
+	providers := map[string]string{}
+	for name, grant := range map[string]string{
+		"plain": `{"kind":"acp","client":"codex"}`, "turns": `{"kind":"acp","client":"codex","maxTurns":8}`, "kept": `{"kind":"acp","client":"codex","retainSessions":true}`,
+		"model": `{"kind":"acp","client":"codex","model":"m"}`,
+	} {
+		files := with(join(base, resource("flows/agent", "native", contract.FiniteACP), map[string]string{
+			"flows/top/FLOW.ts": code, "flows/top/FLOW.meta.json": `{"uses":{"agent":{}}}`,
+		}), "bindings/a.ts", binding("flows/agent", `{"native":`+grant+`}`), "bindings/top.ts", binding("flows/top", `{"agent":"binding:a"}`))
+		o := options(t, write(t, files))
+		o.Opener = &opener{}
+		c, err := Load(t.Context(), o)
+		require.NoError(t, err)
+		built, err := Build(c.Meaning, "binding:top", o.Store)
+		require.NoError(t, err)
+		agent := built.Root.Slots["agent"].Target
+		providers[name] = agent.Slots["native"].Grant.Provider
+		sessions[name], err = SessionScope("project", []tree.Ancestor{{Target: "binding:top", Request: built.Root.Request}, {Target: "binding:a", Request: agent.Request}}, "native", providers[name])
+		require.NoError(t, err)
+	}
+	require.Equal(t, providers["plain"], providers["turns"])
+	require.Equal(t, sessions["plain"], sessions["turns"])
+	require.Equal(t, sessions["plain"], sessions["kept"])
+	require.NotEqual(t, sessions["plain"], sessions["model"])
 }

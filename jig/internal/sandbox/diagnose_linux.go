@@ -1,8 +1,10 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
 	"strings"
+	"syscall"
 )
 
 // unavailable turns bubblewrap's complaint into a sentence and a fix for a
@@ -13,6 +15,20 @@ func unavailable(complaint string, cause error) error {
 		text = cause.Error()
 	}
 	return advise(text, hostFacts())
+}
+
+// notStarted is a scope of which not even the first process came about.
+func notStarted(err error, root bool) error {
+	var errno syscall.Errno
+	e := &UnavailableError{Reason: "it did not start"}
+	if errors.As(err, &errno) {
+		e.Reason += ": " + errno.Error()
+	}
+	if root && errno == syscall.EPERM {
+		e.Reason = "as root jig needs a private mount namespace, and may not make one (" + errno.Error() + ")"
+		e.Fix = "run jig as an ordinary user, or as a root that may make mount namespaces"
+	}
+	return e
 }
 
 // facts are what of this machine explains a complaint of bubblewrap.

@@ -157,7 +157,7 @@ func (l *Launcher) start(ctx context.Context, s *Spec, p *Process, stdin, stdout
 		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(group.dir.Fd())
 	}
 	if err := startOnThread(cmd); err != nil {
-		return &UnavailableError{Reason: "it did not start: " + err.Error()}
+		return notStarted(err, l.root)
 	}
 	p.cmd = cmd
 	// Our copies of the child's ends must go before the status pipe is read:
