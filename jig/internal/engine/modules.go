@@ -14,6 +14,7 @@ type modules struct {
 	r *runner
 
 	entry   string
+	start   string                 // its name inside the engine
 	first   *source.Code           // of the entry
 	checked map[string]bool        // files whose imports were judged
 	maps    map[string]*source.Map // of loaded files
@@ -63,7 +64,8 @@ func (m *modules) take(p prepared) (name string, ok bool) {
 	for _, f := range p.files {
 		m.checked[f] = true
 	}
-	return m.Name(source.Module{File: p.entry}), len(p.found) == 0
+	m.start = m.named(source.Module{File: p.entry})
+	return m.start, len(p.found) == 0
 }
 
 // judge checks a file and what it imports, once.
@@ -78,8 +80,6 @@ func (m *modules) judge(file string) []*source.Problem {
 	return found
 }
 
-const entrySpecifier = PackageDir + "/"
-
 // file is the path in the package behind a module's name.
 func (m *modules) file(name string) (string, bool) { return strings.CutPrefix(name, PackageDir+"/") }
 
@@ -89,10 +89,11 @@ func (r *runner) Resolve(importer, specifier string) string {
 	m := r.modules
 	from, ok := m.file(importer)
 	if !ok {
-		if name := entrySpecifier + m.entry; specifier == name {
-			return name
+		if specifier == m.start {
+			return m.start
 		}
-		return m.throws(&source.Problem{Path: importer, Message: fmt.Sprintf("%q is refused here", specifier)})
+		// Code that was made of text has no place of its own to import from.
+		return m.throws(&source.Problem{Path: m.entry, Specifier: specifier, Message: fmt.Sprintf("%q is refused: a CommonJS file has no import()", specifier)})
 	}
 	to, no := m.Package.Resolve(from, specifier, false)
 	if no == nil && to.File != "" {
@@ -109,15 +110,20 @@ func (r *runner) Resolve(importer, specifier string) string {
 	if to.Builtin == source.Flow {
 		m.virtual = true
 	}
+	return m.named(to)
+}
+
+// commonPrefix marks the module around a CommonJS file.
+const commonPrefix = "common:"
+
+// named is the name of a module inside the engine.
+func (m *modules) named(to source.Module) string {
 	name := m.Name(to)
 	if to.File != "" && m.IsCommonJS(to.File) {
 		return commonPrefix + name
 	}
 	return name
 }
-
-// commonPrefix marks the module around a CommonJS file.
-const commonPrefix = "common:"
 
 // throws makes a module that says why there is none.
 func (m *modules) throws(p *source.Problem) string {

@@ -90,6 +90,13 @@ func TestModules(t *testing.T) {
 	}}).is(`{"common":{"file":"/package/node_modules/common/index.js","fs":"function","json":"json","main":"undefined","one":1,"other":"after","refused":"MODULE_NOT_FOUND"},"count":1,"data":{"x":[1,"é"]},"def":"function","esm":"sub","inner":["file:///package/lib/lazy.ts","/package/lib",false],"lazy":7,"meta":["file:///package/FLOW.ts","/package","/package/FLOW.ts",true,"/package","/package/FLOW.ts"],"named":"n","nested":"function","ns":["count","default","named"],"one":1,"same":true,"side":true,"top":"awaited"}`)
 }
 
+func TestACommonJSFlow(t *testing.T) {
+	run(t, flow{files: map[string]string{
+		"FLOW.js":   `const { handle } = require("@jigging/flow"); const { helper } = require("./helper"); handle(async (run) => ({ outcome: "done", output: [helper(run.input), require.main === module, require("./data.json").x, await import("./esm.mjs").catch((e) => e.message), __dirname] }));`,
+		"helper.js": `exports.helper = (x) => x + 1;`, "data.json": `{"x":"json"}`, "esm.mjs": `export default "esm";`,
+	}, input: "1"}).is(`[2,true,"json","FLOW.js: \"./esm.mjs\" is refused: a CommonJS file has no import()","/package"]`)
+}
+
 // rule: E-070, E-071, E-073, E-113
 func TestWhatCannotBeLoadedEndsTheFlowBeforeItStarts(t *testing.T) {
 	for _, c := range []struct{ text, code, path, message string }{

@@ -17,7 +17,8 @@
 // the file is `.ts`. In the package's own files an import() with a literal
 // specifier is judged before the Flow starts, like a static import; in its
 // node_modules it is judged when it is executed, since optional dependencies are
-// usual there. The conditions of an exports map are import, or require, and
+// usual there. A CommonJS file is one as node decides it, may require what is
+// CommonJS or the engine's, and has no import(). The conditions of an exports map are import, or require, and
 // default; a package that asks whether this is node is told that it is not.
 //
 // # Limits

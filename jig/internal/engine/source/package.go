@@ -152,6 +152,9 @@ func (p *Package) Check(entry string) (found []*Problem, files []string) {
 	resolve := func(importer string, args api.OnResolveArgs) api.OnResolveResult {
 		require := args.Kind == api.ResolveJSRequireCall || args.Kind == api.ResolveJSRequireResolve
 		m, no := p.Resolve(importer, args.Path, require)
+		if require && !vendored(importer) && !p.IsCommonJS(importer) {
+			no = refused(args.Path, "an ES module has no require", "use import, or name the file .cjs")
+		}
 		switch {
 		case no != nil && vendored(importer) && (require || args.Kind == api.ResolveJSDynamicImport):
 			return api.OnResolveResult{Path: args.Path, External: true}

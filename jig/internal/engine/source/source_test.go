@@ -137,6 +137,8 @@ func TestAWholePackageIsJudgedBeforeItRuns(t *testing.T) {
 	require.True(t, strings.HasPrefix(got[0], "FLOW.ts:1:21: "), "columns count characters: %s", got[0])
 	require.Empty(t, check("FLOW.ts", `import "dep";`, "node_modules/dep/index.js", `try { require("net") } catch {} ; import("node:http").catch(() => {})`), "optional dependencies of a dependency are judged when they are asked for")
 	require.Len(t, check("FLOW.ts", `import "dep";`, "node_modules/dep/index.js", `import "net";`), 1)
+	require.Equal(t, []string{`FLOW.ts:1:20: "node:fs" is refused: an ES module has no require`}, check("FLOW.ts", `const fs = require("node:fs"); export {};`))
+	require.Empty(t, check("FLOW.js", `const fs = require("node:fs"); module.exports = fs;`))
 	var many strings.Builder
 	for i := range source.MaxProblems + 1 {
 		fmt.Fprintf(&many, "import 'none%d';\n", i)

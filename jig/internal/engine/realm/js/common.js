@@ -2,6 +2,7 @@
 "use strict";
 
 const cache = new p.Map();
+let main; // the module of the entry, where that is a CommonJS file
 
 const problem = (message, code) => {
   const e = new p.Error(message);
@@ -16,6 +17,7 @@ const load = (name) => {
   const text = host("common", name);
   if (typeof text !== "string") throw problem(text[0], "ERR_REQUIRE_ESM");
   const module = { exports: {}, id: name, filename: name, loaded: false, children: [], paths: [] };
+  if (p.mapSize(cache) === 0 && name === p.parse(host("about")).entry) main = module;
   p.mapSet(cache, name, module);
   const require = (specifier) => {
     const found = host("require", name, p.String(specifier));
@@ -25,6 +27,7 @@ const load = (name) => {
     return load(found);
   };
   require.cache = p.bare();
+  require.main = main;
   require.resolve = (specifier) => {
     const found = host("require", name, p.String(specifier), true);
     if (typeof found !== "string") throw problem(found[0], "MODULE_NOT_FOUND");
