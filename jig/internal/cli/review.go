@@ -119,7 +119,15 @@ func (a *app) candidate(ctx context.Context, d *state.Dir) (*project.Candidate, 
 	if err != nil {
 		return nil, err
 	}
-	jig, _, err := d.Binary(a.self)
+	var known state.KnownBinary
+	err = d.View(func(t *state.Tx) (err error) {
+		known, err = t.KnownBinary()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	jig, _, err := d.Binary(a.self, known)
 	if err != nil {
 		return nil, err
 	}

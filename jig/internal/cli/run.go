@@ -98,12 +98,20 @@ func (a *app) prepare(ctx context.Context, o runOptions) (*prepared, error) {
 	if p.timeout, err = parseTimeout(o.timeout); err != nil {
 		return nil, err
 	}
-	if p.d, err = a.open(ctx); err != nil {
-		return nil, err
+	if p.d, err = state.Open(a.dir); err != nil {
+		return nil, a.nothingHere(err)
 	}
 	var number int64
+	var known state.KnownBinary
+	unsettled := false
 	err = p.d.View(func(t *state.Tx) error {
 		if err := t.Own(); err != nil {
+			return err
+		}
+		if unsettled, err = t.Unsettled(); err != nil {
+			return err
+		}
+		if known, err = t.KnownBinary(); err != nil {
 			return err
 		}
 		number, p.content, err = admitted(t)
@@ -111,6 +119,11 @@ func (a *app) prepare(ctx context.Context, o runOptions) (*prepared, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if unsettled {
+		if err := a.recover(ctx, p.d); err != nil {
+			return nil, err
+		}
 	}
 	if err := a.choose(p); err != nil {
 		return nil, err
@@ -130,7 +143,7 @@ func (a *app) prepare(ctx context.Context, o runOptions) (*prepared, error) {
 	if err := a.surroundings(p); err != nil {
 		return nil, err
 	}
-	if p.jig, _, err = p.d.Binary(a.self); err != nil {
+	if p.jig, _, err = p.d.Binary(a.self, known); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {

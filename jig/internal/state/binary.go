@@ -29,9 +29,9 @@ type fingerprint struct {
 }
 
 // Binary returns the path of a copy of the program at self below .jig, and the
-// copy's digest. Scopes run the copy: it is not where an upgrade or the program's
+// copy's digest. A known copy that nobody has touched is not read again. Scopes run the copy: it is not where an upgrade or the program's
 // own user would write.
-func (d *Dir) Binary(self string) (path, digest string, err error) {
+func (d *Dir) Binary(self string, known KnownBinary) (path, digest string, err error) {
 	f, err := os.Open(self)
 	if err != nil {
 		return "", "", failBecause(ErrUnsafe, err, "jig cannot read its own program")
@@ -41,30 +41,31 @@ func (d *Dir) Binary(self string) (path, digest string, err error) {
 	if err != nil {
 		return "", "", failBecause(ErrUnsafe, err, "jig cannot read its own program")
 	}
-	var known binaryRecord
-	err = d.View(func(t *Tx) error {
-		if err := t.get(metaBucket, binaryKey, &known); err != nil && !errors.Is(err, errNoRecord) {
-			return err
-		}
-		return nil
-	})
-	if err != nil {
-		return "", "", err
-	}
-	if known.Source == source {
-		path = d.binary(known.Digest)
-		if now, err := fingerprintAt(path); err == nil && now == known.Copy {
-			return path, known.Digest, nil
+	if known.record.Source == source {
+		path = d.binary(known.record.Digest)
+		if now, err := fingerprintAt(path); err == nil && now == known.record.Copy {
+			return path, known.record.Digest, nil
 		}
 	}
 	if path, digest, err = d.copyBinary(f); err != nil {
 		return "", "", err
 	}
-	known = binaryRecord{Source: source, Digest: digest}
-	if known.Copy, err = fingerprintAt(path); err != nil {
+	next := binaryRecord{Source: source, Digest: digest}
+	if next.Copy, err = fingerprintAt(path); err != nil {
 		return "", "", failBecause(ErrInvalid, err, "the copy of jig cannot be examined")
 	}
-	return path, digest, d.Update(func(t *Tx) error { return t.put(metaBucket, binaryKey, known) })
+	return path, digest, d.Update(func(t *Tx) error { return t.put(metaBucket, binaryKey, next) })
+}
+
+// KnownBinary is the copy of jig that was made or checked last.
+type KnownBinary struct{ record binaryRecord }
+
+// KnownBinary returns it; the zero value where there is none.
+func (t *Tx) KnownBinary() (known KnownBinary, err error) {
+	if err := t.get(metaBucket, binaryKey, &known.record); err != nil && !errors.Is(err, errNoRecord) {
+		return known, err
+	}
+	return known, nil
 }
 
 func (d *Dir) binary(digest string) string {

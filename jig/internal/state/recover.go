@@ -14,6 +14,21 @@ type Lost func(RunRecord) (terminal []byte, err error)
 // StatusLost is the status of a run whose coordinator died.
 const StatusLost = "lost"
 
+// Unsettled says whether there is anything for [Dir.Recover] to look at: a run
+// without a terminal, or the folder of one.
+func (t *Tx) Unsettled() (bool, error) {
+	if t.moved {
+		return false, nil // a copy's runs are those of the original
+	}
+	runs, err := t.Runs()
+	for _, r := range runs {
+		if r.Alive() {
+			return true, err
+		}
+	}
+	return t.d.litter(), err
+}
+
 // Recover finds the runs that nobody coordinates any more, waits until their
 // scopes are gone, and records that they were lost. with is called in the
 // transaction that does so; it may be nil. It returns the runs it recorded.

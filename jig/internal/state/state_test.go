@@ -28,7 +28,7 @@ func TestFoldersAndCopiesHaveTheirModes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, fs.FileMode(0o444), info.Mode().Perm())
 
-	path, digest, err := d.Binary(os.Args[0])
+	path, digest, err := copyOf(t, d, os.Args[0])
 	require.NoError(t, err)
 	require.Equal(t, strings.TrimPrefix(digest, "sha256:"), filepath.Base(path))
 	info, err = os.Stat(path)

@@ -1,0 +1,90 @@
+package engine_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/magi-jig/magi-jig/jig/internal/engine"
+)
+
+// split runs standard error through a Stderr, in pieces of one size.
+func split(t *testing.T, raw string, size int) (text string, found []engine.Diagnostic) {
+	t.Helper()
+	var out strings.Builder
+	s := &engine.Stderr{Text: &out, Each: func(d engine.Diagnostic) { found = append(found, d) }}
+	for len(raw) > 0 {
+		n := min(size, len(raw))
+		written, err := s.Write([]byte(raw[:n]))
+		require.NoError(t, err)
+		require.Equal(t, n, written)
+		raw = raw[n:]
+	}
+	require.NoError(t, s.Close())
+	return out.String(), found
+}
+
+func TestStandardErrorIsTakenApart(t *testing.T) {
+	d := engine.Diagnostic{Code: "MODULE_REFUSED", Message: "no", Path: "FLOW.ts", Line: 2, Column: 3, Hint: "try"}
+	line := "\x1e" + `{"code":"MODULE_REFUSED","column":3,"hint":"try","line":2,"message":"no","path":"FLOW.ts"}` + "\n"
+	for _, c := range []struct {
+		raw, text string
+		found     int
+	}{
+		{"", "", 0},
+		{"plain\ntext", "plain\ntext", 0},
+		{line, "", 1},
+		{"a\n" + line + "b\n" + line + line + "c", "a\nb\nc", 3},
+		{"a\x1e" + `{"code":"X","message":"m"}` + "\n", "a\x1e" + `{"code":"X","message":"m"}` + "\n", 0}, // not where a line begins
+		{"\x1eno json\n" + line, "no json\n", 1},
+		{"\x1e" + `{"code":"X","message":"m","more":1}` + "\nx", `{"code":"X","message":"m","more":1}` + "\nx", 0},
+		{"\x1e" + `{"message":"m"}` + "\n", `{"message":"m"}` + "\n", 0},
+		{"\x1e" + `{"code":"X"`, `{"code":"X"`, 0},
+		{"\x1e" + strings.Repeat("x", 40_000) + "\n" + line, strings.Repeat("x", 40_000) + "\n", 1},
+	} {
+		for _, size := range []int{1, 7, 1 << 20} {
+			text, found := split(t, c.raw, size)
+			require.Equal(t, c.text, text, "%.80q in pieces of %d", c.raw, size)
+			require.Len(t, found, c.found)
+			for _, f := range found {
+				require.Equal(t, d, f)
+			}
+		}
+	}
+}
+
+func TestStandardErrorReportsItsSink(t *testing.T) {
+	broken := errors.New("full")
+	s := &engine.Stderr{Text: failing{broken}, Each: func(engine.Diagnostic) {}}
+	_, err := s.Write([]byte("x"))
+	require.ErrorIs(t, err, broken)
+	_, err = s.Write([]byte("\x1eno json\n"))
+	require.ErrorIs(t, err, broken)
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+func FuzzStderr(f *testing.F) {
+	f.Add("a\n\x1e{\"code\":\"X\",\"message\":\"m\"}\nb", 3)
+	f.Fuzz(func(t *testing.T, raw string, size int) {
+		// How it arrives makes no difference.
+		size = max(1, size%64)
+		a, x := split(t, raw, size)
+		b, y := split(t, raw, 1<<20)
+		require.Equal(t, b, a)
+		require.Equal(t, y, x)
+		require.LessOrEqual(t, len(a), len(raw))
+	})
+}
+
+func TestTypesAreThere(t *testing.T) {
+	for _, module := range []string{`"@jigging/flow"`, `"@jigging/jig"`, `"@jigging/agent-method"`} {
+		require.Contains(t, engine.Types, "declare module "+module+" {")
+	}
+	require.False(t, bytes.ContainsRune([]byte(engine.Types), '\t'))
+}
