@@ -100,6 +100,7 @@ type flow struct {
 	files    map[string]string // by path; required
 	input    string            // default null
 	settings string
+	heap     int // bytes; 0: the default
 	serve    func(*dispatch)
 	during   func(*running) // while it runs, beside it
 	grants   func(*host) map[string]channel.Grant
@@ -184,7 +185,7 @@ func run(t *testing.T, f flow) *ended {
 	exited := make(chan int, 1)
 	go func() {
 		defer outW.Close()
-		exited <- engine.Flow{Package: dir, Scratch: scratch, In: inR, Out: outW, Err: stderr}.Run()
+		exited <- engine.Flow{Package: dir, Scratch: scratch, In: inR, Out: outW, Err: stderr}.WithHeap(f.heap).Run()
 	}()
 	s.Start()
 	if f.during != nil {

@@ -55,6 +55,8 @@ type Flow struct {
 	In      io.Reader // frames of the host; required
 	Out     io.Writer // frames of the Flow; required
 	Err     io.Writer // text and diagnostics; required
+
+	heapBytes int // of JavaScript values; 0: HeapBytes. Tests have less time.
 }
 
 // Run executes the package and returns the exit status. The package sees its

@@ -29,6 +29,13 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(asFlow); dir != "" {
 		os.Exit(engine.Flow{Package: dir, Scratch: os.Getenv("TMPDIR"), In: os.Stdin, Out: os.Stdout, Err: os.Stderr}.Run())
 	}
+	args := strings.Fields(os.Getenv("JIG_TEST_ARGS"))
+	switch os.Getenv(asMain) {
+	case "__flow":
+		os.Exit(engine.FlowMain(args))
+	case "__declare":
+		os.Exit(engine.DeclareMain(args))
+	}
 	os.Exit(m.Run())
 }
 
@@ -41,14 +48,17 @@ func TestMemoryIsLimited(t *testing.T) {
 		"in a callback, and no end": {"FLOW.ts": `import { handle } from "@jigging/flow"; const kept = []; await handle(() => new Promise((r) => { setTimeout(() => { try { for (;;) kept.push(new Uint8Array(60000)); } catch {} }, 1); }));`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := run(t, flow{files: files}).fails(fault.ExecutionFailed)
+			e := run(t, flow{files: files, heap: 16 << 20}).fails(fault.ExecutionFailed)
 			require.NotEmpty(t, e.diags, e.text)
 			require.Equal(t, engine.CodeMemory, e.diags[0].Code)
-			require.Contains(t, e.diags[0].Message, "128 MiB")
+			require.Contains(t, e.diags[0].Message, "16 MiB")
 		})
 	}
+	e := run(t, flow{files: body(`new Uint8Array(120 << 20); new Uint8Array(129 << 20);`)}).fails(fault.ExecutionFailed)
+	require.Contains(t, e.diags[0].Message, "128 MiB")
+	require.Contains(t, e.text, "FLOW.ts:2:61", "the second one")
 	run(t, flow{files: body(`let n = 0; try { new Uint8Array(200 << 20); } catch (e) { n = e instanceof Error ? 1 : 2; } return { outcome: "done", output: n };`)}).is("1")
-	e := run(t, flow{files: only(`const kept = []; for (;;) kept.push(new Uint8Array(1 << 20));`)}).fails(fault.ExecutionFailed)
+	e = run(t, flow{heap: 16 << 20, files: only(`const kept = []; for (;;) kept.push(new Uint8Array(1 << 20));`)}).fails(fault.ExecutionFailed)
 	require.Equal(t, engine.CodeMemory, e.diags[0].Code)
 }
 
@@ -71,7 +81,7 @@ func TestTheDepthOfCallsIsLimited(t *testing.T) {
 func TestWhatOnlyTheEndOfTheProcessEnds(t *testing.T) {
 	for name, code := range map[string]string{
 		"an endless loop":             `for (;;);`,
-		"endless jobs":                `const f = () => Promise.resolve().then(f); f(); await new Promise(() => {});`,
+		"endless jobs":                `const f = () => { Promise.resolve().then(f); }; f(); await new Promise(() => {});`,
 		"a catastrophic regex":        `/^(a+)+$/.test("a".repeat(40) + "!");`,
 		"sort over 2^31 elements":     `Array.prototype.sort.call({ length: 2 ** 31 });`,
 		"join over 2^31 elements":     `new Array(2 ** 31).join("x");`,

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -41,6 +42,7 @@ type runner struct {
 }
 
 func newRunner(f Flow) (*runner, error) {
+	f.heapBytes = cmp.Or(f.heapBytes, HeapBytes)
 	root, err := os.OpenRoot(f.Package)
 	if err != nil {
 		return nil, errors.New("the package cannot be opened")
@@ -58,7 +60,7 @@ func newRunner(f Flow) (*runner, error) {
 	ready := make(chan prepared, 1)
 	go func() { ready <- prepare(r.modules.Package) }()
 	r.prepared = ready
-	if r.realm, err = realm.New(r, realm.Limits{HeapBytes: HeapBytes, Slots: CallDepth}, "globals"); err != nil {
+	if r.realm, err = realm.New(r, realm.Limits{HeapBytes: f.heapBytes, Slots: CallDepth}, "globals"); err != nil {
 		<-ready
 		r.files.close()
 		return nil, err
@@ -283,12 +285,12 @@ func (r *runner) exhausted(limit string) {
 
 // limit names a limit that an author's code has reached.
 func (r *runner) limit(name string) {
-	if name == "null" && residentBytes() > HeapBytes {
+	if name == "null" && residentBytes() > int64(r.heapBytes) {
 		name = "memory" // the author may have thrown null, but hardly after that
 	}
 	switch name {
 	case "memory":
-		r.diagnose(Diagnostic{Code: CodeMemory, Message: fmt.Sprintf("the Flow has used more than the %d MiB of memory that it may", HeapBytes>>20)})
+		r.diagnose(Diagnostic{Code: CodeMemory, Message: fmt.Sprintf("the Flow has used more than the %d MiB of memory that it may", r.heapBytes>>20)})
 	case "stack":
 		r.diagnose(Diagnostic{Code: CodeStack, Message: fmt.Sprintf("the Flow has nested calls deeper than the %d that it may", CallDepth)})
 	}

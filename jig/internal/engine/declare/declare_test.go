@@ -112,7 +112,7 @@ func TestDeclarationsHaveNoPower(t *testing.T) {
 	for _, expression := range []string{
 		`Math.random()`, `new Date()`, `Date.now()`, `performance.now()`, `setTimeout(() => {}, 1)`, `fetch("https://example.org")`, `process.env`, `require("fs")`,
 		`eval("1")`, `new Function("return 1")()`, `(() => {}).constructor("return 1")()`, `crypto.randomUUID()`, `queueMicrotask(() => {})`, `console.log(1)`, `new WebAssembly.Module()`,
-		`new SharedArrayBuffer(1)`, `__host("part", "core")`, `__internal("json")`,
+		`new SharedArrayBuffer(1)`, `__host("part", "core")`, `__internal("json")`, `new WeakRef({})`, `new FinalizationRegistry(() => {})`,
 	} {
 		r := one(t, "export default "+expression).refused("jig.ts")
 		require.NotEmpty(t, r.Message, expression)

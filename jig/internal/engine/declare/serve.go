@@ -209,6 +209,11 @@ func (e *evaluation) thrown(head, stack, limit string) {
 		return
 	case "stack":
 		e.no = e.problem("its evaluation calls too deep")
+	case "null":
+		e.no = e.problem("its evaluation threw null, which is also what comes of too little memory")
+	}
+	if strings.HasPrefix(head, "ReferenceError: ") {
+		e.no.Hint = "a declaration has the globals of the language and no others: no console, no timers, no files"
 	}
 	for line := range strings.SplitSeq(stack, "\n") {
 		m := frame.FindStringSubmatch(line)

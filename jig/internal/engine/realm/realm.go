@@ -26,8 +26,9 @@ type Host interface {
 	// bool, nil or [quickjs.Undefined]; so is the value, or a []any of them, which
 	// becomes an array. An error is thrown as a TypeError.
 	Call(op string, args []any) (any, error)
-	// Resolve turns a specifier into a module's name. It does not fail: what is
-	// refused gets the name of a module that throws.
+	// Resolve turns a specifier into a module's name, which begins with "/" for
+	// a module of an author's and with something else for the host's own. It does
+	// not fail: what is refused gets the name of a module that throws.
 	Resolve(importer, specifier string) string
 	// Load gives the text of the module of that name.
 	Load(name string) (string, error)
@@ -49,8 +50,12 @@ type Realm struct {
 	limits   Limits
 }
 
-// bootName is the module through which modules of the engine reach their parts.
-const bootName = "jig:internal"
+// bootName is the module through which modules of the engine reach their parts. A
+// module whose name begins with "/" is an author's and gets noName instead.
+const (
+	bootName = "jig:internal"
+	noName   = "jig:none"
+)
 
 const bootText = "export const internal = globalThis.__internal; delete globalThis.__internal;"
 
@@ -84,8 +89,11 @@ func (r *Realm) boot(first []string) error {
 	r.tracker = track(r.vm)
 	r.vm.SetModuleLoader(
 		func(_ *quickjs.VM, name string) (string, error) {
-			if name == bootName {
+			switch name {
+			case bootName:
 				return bootText, nil
+			case noName:
+				return ThrowText("this module is the engine's own"), nil
 			}
 			return r.host.Load(name)
 		},
@@ -93,7 +101,10 @@ func (r *Realm) boot(first []string) error {
 			if specifier == bootName && !strings.HasPrefix(importer, "/") {
 				return bootName, nil
 			}
-			return r.host.Resolve(importer, specifier), nil
+			if name := r.host.Resolve(importer, specifier); name != bootName {
+				return name, nil
+			}
+			return noName, nil
 		})
 	promise, err := r.vm.EvalValue(`import "`+bootName+`";`, quickjs.EvalModule)
 	if err != nil {
