@@ -271,3 +271,12 @@ func TestSpecIsCheckedBeforeAnythingStarts(t *testing.T) {
 		require.NotErrorIs(t, err, sandbox.ErrUnavailable, name)
 	}
 }
+
+// TestCommandsThatEndAtOnce start and end faster than the host takes hold of
+// them; none is taken for a bubblewrap that cannot be used.
+func TestCommandsThatEndAtOnce(t *testing.T) {
+	for range 40 {
+		_, exit := outcome(t, spec("exit", "0"))
+		require.Equal(t, sandbox.Exit{Code: 0}, exit)
+	}
+}

@@ -92,22 +92,37 @@ func (p *Process) adopt(ctx context.Context) error {
 }
 
 // hold opens the pidfd and checks that the pid still is the one bubblewrap made.
+// A command can be so quick that its init has ended by now, and bubblewrap too:
+// then there is nothing to hold and nothing to kill.
 func (p *Process) hold(pid int) error {
 	if pid <= 1 {
 		return errors.New("bubblewrap named no process")
 	}
+	p.init = pid
 	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("pidfd: %w", err)
 	}
 	parent, err := parentOf(pid)
-	if err != nil || parent != p.cmd.Process.Pid {
+	// Bubblewrap ends as soon as its init has told it of the command's end, and
+	// the init a moment later: a process that is not bubblewrap's child any more
+	// has to be dead at once. What stays alive is somebody else.
+	if (err != nil || parent != p.cmd.Process.Pid) && !exited(fd, time.Second) {
 		unix.Close(fd)
 		return errors.New("the process that bubblewrap named is not its child")
 	}
-	p.init, p.pidfd = pid, fd
+	p.pidfd = fd
 	p.poll = os.NewFile(uintptr(fd), "pidfd")
 	return nil
+}
+
+// exited says whether the process behind a pidfd ends within d.
+func exited(fd int, d time.Duration) bool {
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(d.Milliseconds()))
+	return err == nil && n > 0
 }
 
 // supervise collects bubblewrap's status lines and the proof of the end.
@@ -152,6 +167,9 @@ func (p *Process) supervise(lines *bufio.Reader) {
 // waitInit returns when the pidfd turns readable, which it does for good when
 // the init has ended and with it every process of its pid namespace.
 func (p *Process) waitInit() {
+	if p.poll == nil {
+		return // it had ended before it could be held
+	}
 	raw, err := p.poll.SyscallConn()
 	if err == nil {
 		err = raw.Read(func(fd uintptr) bool {
@@ -191,6 +209,9 @@ func (p *Process) kill(limit string) {
 	case <-p.ended:
 		return
 	default:
+	}
+	if p.poll == nil {
+		return
 	}
 	if err := unix.PidfdSendSignal(p.pidfd, unix.SIGKILL, nil, 0); err != nil {
 		return // ESRCH: it ended by itself, which supervise is about to see
