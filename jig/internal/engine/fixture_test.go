@@ -240,7 +240,7 @@ func holds(t *testing.T, code string) *ended {
 
 // wait and tick are for conditions of another process or goroutine.
 const (
-	wait = time.Minute
+	wait = 5 * time.Minute
 	tick = time.Millisecond
 )
 

@@ -25,7 +25,7 @@ func checks(t *testing.T, head string, bodies map[string]string) *ended {
 		fmt.Fprintf(&b, "try { await (async () => {\n%s\n})(); } catch (e) { failed[%q] = String(e?.stack ?? '') + ' ' + String(e); }\n", bodies[name], name)
 	}
 	b.WriteString("return { outcome: 'done', output: failed };\n});\n")
-	e := run(t, flow{files: map[string]string{"FLOW.ts": b.String(), "data.txt": "text\n", "dir/inner.txt": "inner", "dir/again.ts": "export { OperationError } from '@jigging/flow';"}, input: `{"a":[{"b":1}]}`, settings: `{"s":{"t":1}}`})
+	e := run(t, flow{files: map[string]string{"FLOW.ts": b.String(), "data.txt": "text\n", "dir/inner.txt": "inner", "dir/again.ts": "export { OperationError } from '@jigging/flow';"}, input: `{"a":[{"b":1}]}`, settings: fmt.Sprintf(`{"s":{"t":1},"long":%t}`, *long)})
 	require.Nil(t, e.err, "%v\n%s%v", e.err, e.text, e.diags)
 	var failed map[string]string
 	require.NoError(t, json0.Decode([]byte(strings.TrimPrefix(e.result, "done ")), &failed))

@@ -28,7 +28,7 @@ func newProject(t *testing.T, files map[string]string) *project {
 	outR, outW := io.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		err := declare.Serve(inR, outW, realm.Limits{HeapBytes: 32 << 20, Slots: 2048})
+		err := declare.Serve(inR, outW, realm.Limits{HeapBytes: 16 << 20, Slots: 1024})
 		outW.CloseWithError(err)
 		served <- err
 	}()
@@ -151,7 +151,7 @@ func TestDefinitionsAreFrozenAndHaveNoPrototype(t *testing.T) {
 }
 
 func TestLimitsOfTheRealmAreNamed(t *testing.T) {
-	require.Contains(t, one(t, `const a: string[] = []; for (;;) a.push("x".repeat(1e5) + a.length); export default a`).refused("jig.ts").Message, "more memory")
+	require.Contains(t, one(t, `const a: string[] = []; for (;;) a.push("x".repeat(1e6) + a.length); export default a`).refused("jig.ts").Message, "more memory")
 	require.Contains(t, one(t, `const f = (): number => f() + 1; export default f()`).refused("jig.ts").Message, "too deep")
 	// The process goes on with the next declaration.
 	p := newProject(t, map[string]string{"jig.ts": `export default 1; throw new Error("no")`, "bindings/b.ts": `export default 1`})
