@@ -1,6 +1,6 @@
 // Package launch is what passes between jig on the host and the jig that runs
 // inside a native scope, apart from the conversation itself: one [Frame] that
-// says what to start, and a socket of [Event]s that says what became of it
+// says what to start, and a socket of events that says what became of it
 // (jig.md 7).
 //
 // The frame is the first thing on the adapter's standard input: four bytes of
