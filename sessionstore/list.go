@@ -21,13 +21,17 @@ type Info struct {
 // List returns the available snapshots, the oldest first. It reads only, so it
 // asks for no authority and prunes nothing: what has expired is left out.
 func (s *Store) List(tx *bbolt.Tx, now time.Time) ([]Info, error) {
-	b := tx.Bucket(rowsBucket)
+	at, err := s.place(tx)
+	if err != nil {
+		return nil, err
+	}
+	b := at.Bucket(rowsBucket)
 	if b == nil {
 		return nil, nil
 	}
 	ms := now.UnixMilli()
 	var all []Info
-	err := b.ForEach(func(k, v []byte) error {
+	err = b.ForEach(func(k, v []byte) error {
 		r, err := s.readRow(v)
 		if err != nil {
 			return err

@@ -56,12 +56,16 @@ type Options struct {
 	// Authority is asked inside every transaction that changes something; its
 	// error means that the caller is not the coordinator any more. Required.
 	Authority func(*bbolt.Tx) error
-	Limits    Limits
+	// Parent names a bucket that is there and holds the store's own, for a caller
+	// that wants them in one place; empty: they lie beside the caller's.
+	Parent string
+	Limits Limits
 }
 
 // Store keeps snapshots. It is immutable and safe for concurrent use.
 type Store struct {
 	authority func(*bbolt.Tx) error
+	parent    []byte
 	limits    Limits
 }
 
@@ -74,7 +78,7 @@ func New(o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{o.Authority, l}, nil
+	return &Store{o.Authority, []byte(o.Parent), l}, nil
 }
 
 var (
@@ -86,16 +90,37 @@ var (
 // buckets are the three buckets inside a transaction.
 type buckets struct{ rows, content, claims *bbolt.Bucket }
 
+// place is where the three buckets lie.
+type place interface {
+	Bucket(name []byte) *bbolt.Bucket
+	CreateBucketIfNotExists(name []byte) (*bbolt.Bucket, error)
+}
+
+func (s *Store) place(tx *bbolt.Tx) (place, error) {
+	if len(s.parent) == 0 {
+		return tx, nil
+	}
+	b := tx.Bucket(s.parent)
+	if b == nil {
+		return nil, fmt.Errorf("%w: the bucket of the sessions is missing", ErrCorrupt)
+	}
+	return b, nil
+}
+
 // enter checks the authority and makes or finds the buckets.
 func (s *Store) enter(tx *bbolt.Tx) (b buckets, err error) {
 	if err := s.authority(tx); err != nil {
 		return b, fmt.Errorf("%w: %w", ErrAuthority, err)
 	}
+	at, err := s.place(tx)
+	if err != nil {
+		return b, err
+	}
 	for _, x := range []struct {
 		at   **bbolt.Bucket
 		name []byte
 	}{{&b.rows, rowsBucket}, {&b.content, contentBucket}, {&b.claims, claimsBucket}} {
-		if *x.at, err = tx.CreateBucketIfNotExists(x.name); err != nil {
+		if *x.at, err = at.CreateBucketIfNotExists(x.name); err != nil {
 			return b, fmt.Errorf("sessionstore: %w", err)
 		}
 	}
