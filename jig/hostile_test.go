@@ -159,3 +159,29 @@ func TestAllDeclarationsTogetherHaveTheirTime(t *testing.T) {
 	require.Equal(t, "slow.ts", refusal.Diagnostics[0].Path)
 	require.Contains(t, refusal.Diagnostics[0].Message, "longer than 300ms")
 }
+
+// TestAnAnswerAtTheVeryEndOfItsTime has its time end about when the answer comes:
+// it is the value, or it was too slow, and no other declaration is blamed for it.
+func TestAnAnswerAtTheVeryEndOfItsTime(t *testing.T) {
+	source := func(string) ([]byte, error) {
+		return []byte("let n = 0; while (n < 3e4) n++\nexport default { n }"), nil
+	}
+	e := evaluator(t)
+	begun := time.Now()
+	_, err := e.Evaluate(t.Context(), "first.ts", source)
+	require.NoError(t, err)
+	e.Each = time.Since(begun) / 4
+	for i := range 200 {
+		path := fmt.Sprintf("d%d.ts", i)
+		if _, err = e.Evaluate(t.Context(), path, source); err == nil {
+			e.Each = e.Each * 19 / 20
+			continue
+		}
+		var refusal *project.Refusal
+		require.ErrorAs(t, err, &refusal)
+		require.Equal(t, path, refusal.Diagnostics[0].Path)
+		require.Contains(t, refusal.Diagnostics[0].Message, "took longer than")
+		return
+	}
+	t.Fatal("no declaration was too slow")
+}

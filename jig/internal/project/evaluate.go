@@ -70,33 +70,28 @@ func (e *ScopeEvaluator) Evaluate(ctx context.Context, path string, source func(
 	}
 	e.source = source
 	left := min(each, all-time.Since(e.started))
-	late := make(chan struct{})
-	timer := time.AfterFunc(left, func() {
-		close(late)
-		e.process.Kill()
-	})
-	defer timer.Stop()
+	// Both run on goroutines of their own, which stopping them does not wait
+	// for: they hold the process by itself and touch nothing of e.
+	timer := time.AfterFunc(left, e.process.Kill)
 	stop := context.AfterFunc(ctx, e.process.Kill)
-	defer stop()
 	value, err := e.client.Evaluate(path)
-	if err == nil {
-		return value, nil
-	}
+	late, cancelled := !timer.Stop(), !stop()
 	var refused *declare.RefusedError
-	if errors.As(err, &refused) {
-		return nil, err
-	}
-	if ctx.Err() != nil {
+	switch {
+	case cancelled:
 		return nil, ctx.Err()
-	}
-	select {
-	case <-late:
+	case late:
+		// Its process is killed: an answer that came at that very moment must
+		// not make the next declaration look like the one that was too slow.
 		what := fmt.Sprintf("it took longer than %v to evaluate", each)
 		if left < each {
 			what = fmt.Sprintf("all declarations together took longer than %v to evaluate", all)
 		}
 		return nil, limit(path, what)
-	default:
+	case err == nil:
+		return value, nil
+	case errors.As(err, &refused):
+		return nil, err
 	}
 	return nil, e.ended(path, err)
 }

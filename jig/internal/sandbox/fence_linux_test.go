@@ -127,6 +127,25 @@ func TestCancelledStartLeavesNothing(t *testing.T) {
 	require.Zero(t, running(t, "cancelled-marker"))
 }
 
+// TestStartCancelledAtAnyMomentLeavesNothing cancels while bubblewrap is being
+// started: the start was faster or is refused with the reason, and is fenced.
+func TestStartCancelledAtAnyMomentLeavesNothing(t *testing.T) {
+	l := launcher(t)
+	for i := range 12 {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(i)*time.Millisecond)
+		p, err := l.Start(ctx, spec("stay", "midway-marker"))
+		if err == nil {
+			_, err = p.Fence()
+			require.NoError(t, err)
+			require.NoError(t, p.Close())
+		} else {
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+		}
+		cancel()
+		require.Zero(t, running(t, "midway-marker"))
+	}
+}
+
 // TestScopeDiesWithItsHost kills the host of a scope, a re-execution of this
 // test, and waits on the scope's own lock for the news that it is gone.
 func TestScopeDiesWithItsHost(t *testing.T) {

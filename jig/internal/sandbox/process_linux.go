@@ -36,6 +36,7 @@ type Process struct {
 	poll  *os.File
 
 	drained chan struct{} // closed when the relay of standard error has ended
+	rawEnd  error         // how raw ended; set before drained closes
 	ended   chan struct{} // closed when the init is proved dead and the status is complete
 
 	mu     sync.Mutex
@@ -52,15 +53,14 @@ type statusLine struct {
 	ExitCode *int `json:"exit-code"`
 }
 
-// adopt waits for bubblewrap's first status line and takes hold of the init.
+// adopt waits for bubblewrap's first status line and takes hold of the init. It
+// does so also where ctx has ended: a bubblewrap that is killed between making
+// its init and letting it run leaves an init that waits for ever, so the way out
+// leads through the init.
 func (p *Process) adopt(ctx context.Context) error {
 	p.status.SetReadDeadline(deadline(startTimeout))
-	stop := context.AfterFunc(ctx, func() { p.status.SetReadDeadline(time.Unix(1, 0)) })
 	lines := bufio.NewReaderSize(p.status, 4096)
 	first, err := lines.ReadSlice('\n')
-	if !stop() && err == nil {
-		err = ctx.Err()
-	}
 	var line statusLine
 	if err == nil {
 		err = json.Unmarshal(bytes.TrimSpace(first), &line)
@@ -69,26 +69,35 @@ func (p *Process) adopt(ctx context.Context) error {
 		err = p.hold(line.ChildPID)
 	}
 	if err != nil {
-		// Without a held init there is no proof through a pidfd. Bubblewrap is
-		// our own child: killing and reaping it makes its init die with it, and
-		// the status pipe ends with the last of the two.
-		p.cmd.Process.Kill()
-		p.cmd.Wait()
-		p.status.SetReadDeadline(deadline(FenceTimeout))
-		if _, drained := io.Copy(io.Discard, p.status); drained != nil {
-			return fmt.Errorf("%w: bubblewrap was killed while it started", ErrUnconfirmed)
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return unavailable(p.complaint(), err)
+		return p.abandon(err)
 	}
 	p.status.SetReadDeadline(time.Time{})
 	go p.supervise(lines)
 	if p.group == nil {
 		go p.watch()
 	}
+	if err := ctx.Err(); err != nil {
+		return errors.Join(err, p.Close())
+	}
 	return nil
+}
+
+// abandon ends a bubblewrap that named no init which could be held. The proof is
+// the end of standard error, which all that it started has open until it runs a
+// command.
+func (p *Process) abandon(cause error) error {
+	for _, pid := range childrenOf(p.cmd.Process.Pid) {
+		unix.Kill(pid, unix.SIGKILL)
+	}
+	p.cmd.Process.Kill()
+	p.cmd.Wait()
+	p.raw.SetReadDeadline(deadline(FenceTimeout))
+	<-p.drained
+	if !errors.Is(p.rawEnd, io.EOF) {
+		return fmt.Errorf("%w: bubblewrap was killed while it started", ErrUnconfirmed)
+	}
+	p.group.remove()
+	return unavailable(p.complaint(), cause)
 }
 
 // hold opens the pidfd and checks that the pid still is the one bubblewrap made.
@@ -250,7 +259,11 @@ func (p *Process) Close() error {
 	return nil
 }
 
+// closeAll takes the lock that kill holds: a number that was closed may name
+// another scope's init a moment later.
 func (p *Process) closeAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for _, f := range []*os.File{p.Stdin, p.Stdout, p.Stderr, p.raw, p.status, p.poll} {
 		if f != nil {
 			f.Close()
@@ -275,6 +288,7 @@ func (p *Process) relay(raw, out *os.File) {
 			broken = werr != nil // nobody reads any more; keep draining
 		}
 		if err != nil {
+			p.rawEnd = err
 			return
 		}
 	}
@@ -295,6 +309,24 @@ func (p *Process) complaint() string {
 		}
 	}
 	return ""
+}
+
+// childrenOf are the processes whose parent is pid and who are alive.
+func childrenOf(pid int) (found []int) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		child, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if parent, err := parentOf(child); err == nil && parent == pid {
+			found = append(found, child)
+		}
+	}
+	return found
 }
 
 func parentOf(pid int) (int, error) {
