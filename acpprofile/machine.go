@@ -88,6 +88,14 @@ func (m *Machine) Settled() (bool, error) {
 	return !m.pending && (m.prompted && m.settled || m.failed), nil
 }
 
+// Pending is the method of the request that waits for its reply, or empty.
+func (m *Machine) Pending() string {
+	if m.poisoned {
+		return ""
+	}
+	return m.pendingMethod
+}
+
 // Prompting says whether a prompt waits for its result.
 func (m *Machine) Prompting() bool {
 	return !m.poisoned && m.pending && m.pendingMethod == methodPrompt

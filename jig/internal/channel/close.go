@@ -43,6 +43,22 @@ func (b *Broker) Close(p Party, token string, lagged bool) *fault.Error {
 	return nil
 }
 
+// Fail ends a writer whose holder has failed: its readers get failure. A source
+// that has ended, in whatever way, stays as it was.
+func (b *Broker) Fail(p Party, token string, failure *fault.Error) *fault.Error {
+	b.lock()
+	defer b.unlock()
+	e, err := b.at(p, token, contract.Send)
+	if err != nil {
+		return err
+	}
+	e.use()
+	if s := e.source; !s.sealed && s.failure == nil {
+		b.fail(s, failure)
+	}
+	return nil
+}
+
 // seal ends a source cleanly and wakes readers that wait at its end.
 func (b *Broker) seal(s *source) {
 	s.sealed = true

@@ -43,6 +43,10 @@ func (s *Sender) Send(ctx context.Context, value []byte) error {
 // Close ends the writer; see [Broker.Close].
 func (s *Sender) Close(lagged bool) error { return plain(s.broker.Close(s.party, s.token, lagged)) }
 
+// Fail ends the writer abnormally: its readers get err, and what they had not
+// read is gone. A writer that has ended stays as it was.
+func (s *Sender) Fail(err *fault.Error) error { return plain(s.broker.Fail(s.party, s.token, err)) }
+
 // Next waits for the next item or the end. A read that ctx ends disposes of the
 // receiver.
 func (r *Receiver) Next(ctx context.Context) (Item, error) {

@@ -93,6 +93,15 @@ func (i *invocation) resource(ctx context.Context, c run0.Call, g *Grant) (jsont
 	if err := i.root.broker.Check(i.party, agreement.Ports, c.Channels); err != nil {
 		return nil, err
 	}
+	call := ResourceCall{
+		Grant: g, Input: c.Input, Senders: map[string]*channel.Sender{}, Receivers: map[string]*channel.Receiver{},
+		Deadline: i.root.o.Deadline, Slot: c.Slot, Lineage: i.lineage(), Label: i.label() + " > " + c.Slot, Left: i.left,
+	}
+	if a, ok := r.(Admitter); ok {
+		if err := a.Admit(call); err != nil {
+			return nil, forParent(err)
+		}
+	}
 	if r.Native() {
 		release, err := i.native()
 		if err != nil {
@@ -104,10 +113,6 @@ func (i *invocation) resource(ctx context.Context, c run0.Call, g *Grant) (jsont
 	grants, err := i.root.broker.Transfer(i.party, party, agreement.Ports, c.Channels)
 	if err != nil {
 		return nil, err
-	}
-	call := ResourceCall{
-		Grant: g, Input: c.Input, Senders: map[string]*channel.Sender{}, Receivers: map[string]*channel.Receiver{},
-		Deadline: i.root.o.Deadline, Slot: c.Slot, Lineage: i.lineage(), Label: i.label() + " > " + c.Slot,
 	}
 	for name, grant := range grants {
 		if grant.Direction == contract.Send {
@@ -125,6 +130,14 @@ func (i *invocation) resource(ctx context.Context, c run0.Call, g *Grant) (jsont
 		return nil, fault.New(fault.InvalidResult, "the resource's result does not fit its contract")
 	}
 	return result, nil
+}
+
+// left is told what a resource leaves behind.
+func (i *invocation) left(alive bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.unproved = i.unproved || alive
+	i.untidy = true
 }
 
 // native admits one native call: one at a time for a caller, a few for a root.

@@ -112,6 +112,12 @@ type Resource interface {
 	Call(ctx context.Context, c ResourceCall) (jsontext.Value, *fault.Error)
 }
 
+// Admitter is a resource that may refuse a call before any channel moves.
+type Admitter interface {
+	// Admit says what speaks against a call. The call has no channels yet.
+	Admit(c ResourceCall) *fault.Error
+}
+
 // ResourceCall is one call of a resource.
 type ResourceCall struct {
 	Grant     *Grant
@@ -122,6 +128,10 @@ type ResourceCall struct {
 	Slot      string
 	Lineage   []Ancestor // the root first, the caller last
 	Label     string     // for people: the caller and the slot
+	// Left is told that something of the call stays behind: alive, as far as
+	// anybody knows, or only not put away. Its caller does not succeed then.
+	// Never nil.
+	Left func(alive bool)
 }
 
 // Ancestor is one invocation above a call.

@@ -1,0 +1,431 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/magi-jig/magi-jig/acpframing"
+	"github.com/magi-jig/magi-jig/acpprofile"
+	"github.com/magi-jig/magi-jig/jig/internal/channel"
+)
+
+// conversation carries one conversation between the two channels and a scope. One
+// goroutine, the one of run, owns the machine and decides; five carry bytes.
+type conversation struct {
+	m         *acpprofile.Machine
+	l         Limits
+	initial   time.Duration // until initialize is answered
+	launch    []byte        // the launch frame; zeroed when it is written
+	ready     []byte
+	scope     Scope
+	requests  *channel.Receiver
+	responses *channel.Sender
+	watch     *watch
+
+	tasks     sync.WaitGroup
+	requested chan requested
+	heard     chan heard
+	write     chan []byte // to the adapter
+	send      chan []byte // to the Flow, whole frames
+	done      chan ended
+
+	toNative  []line   // not yet handed to the writer
+	toAdapter [][]byte // not yet handed to the sender
+	held      int      // bytes of toAdapter
+	writing   bool     // write is open
+	sending   bool     // send is open
+	closed    bool     // the requests have ended
+	silent    bool     // the adapter's output has ended
+	gone      bool     // nothing of the scope is alive
+	left      int      // tasks that have not ended
+	asked     *time.Timer
+	cancelled *time.Timer
+	patience  *time.Timer // with a client that should end
+	told      bool        // it was told to
+}
+
+// line is one line for the adapter; a cancel is written only while it has a
+// prompt to stop.
+type line struct {
+	b      []byte
+	cancel bool
+}
+
+type requested struct {
+	frame []byte // nil: the end
+	err   error
+}
+
+type heard struct {
+	line []byte // nil: the end
+	err  error
+}
+
+// ended is the end of a task.
+type ended struct{ err error }
+
+// heldBytes is how much waits for a Flow that does not read before the adapter
+// has to wait too.
+const heldBytes = 64 << 10
+
+func newTimer() *time.Timer {
+	t := time.NewTimer(time.Hour)
+	t.Stop()
+	return t
+}
+
+// run carries the conversation to its end, which is nil when it has settled, both
+// channels have ended and nothing of the scope is alive. Any other end leaves the
+// scope to the caller, who fences it and then calls wait.
+func (c *conversation) run(ctx context.Context) error {
+	c.requested, c.heard = make(chan requested), make(chan heard)
+	c.write, c.send = make(chan []byte), make(chan []byte)
+	c.done = make(chan ended, 5)
+	c.asked, c.cancelled, c.patience = newTimer(), newTimer(), newTimer()
+	for _, t := range []*time.Timer{c.asked, c.cancelled, c.patience} {
+		defer t.Stop()
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	c.writing, c.sending = true, true
+	for _, task := range []func(context.Context) error{c.readRequests, c.readNative, c.writeNative, c.sendResponses, c.drainErrors} {
+		c.left++
+		c.tasks.Go(func() { c.done <- ended{task(ctx)} })
+	}
+	return c.loop(ctx)
+}
+
+// wait returns when nothing of the conversation runs any more.
+func (c *conversation) wait() { c.tasks.Wait() }
+
+// loop takes what happens, one thing after the other.
+func (c *conversation) loop(ctx context.Context) error {
+	gone := c.scope.Ended()
+	for {
+		c.tidy()
+		if c.left == 0 && c.gone {
+			return nil
+		}
+		var write, send chan<- []byte
+		var next, answer []byte
+		if len(c.toNative) > 0 {
+			write, next = c.write, c.toNative[0].b
+		}
+		if len(c.toAdapter) > 0 {
+			send, answer = c.send, c.toAdapter[0]
+		}
+		listen := c.heard
+		if c.held > heldBytes {
+			listen = nil
+		}
+		var err error
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case r := <-c.requested:
+			err = c.request(r)
+		case h := <-listen:
+			err = c.native(h)
+		case write <- next:
+			c.toNative = c.toNative[1:]
+		case send <- answer:
+			c.toAdapter = c.toAdapter[1:]
+			c.held -= len(answer)
+		case e := <-c.done:
+			c.left--
+			err = e.err
+		case <-gone:
+			gone, c.gone = nil, true
+			c.patience.Stop()
+		case <-c.asked.C:
+			err = &late{c.m.Pending()}
+		case <-c.cancelled.C:
+			err = &late{"session/cancel"}
+		case <-c.patience.C:
+			c.impatient()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// tidy drops cancels that came to nothing and ends what has nothing left to do.
+func (c *conversation) tidy() {
+	if !c.m.Cancelling() {
+		kept := c.toNative[:0]
+		for _, l := range c.toNative {
+			if !l.cancel {
+				kept = append(kept, l)
+			}
+		}
+		c.toNative = kept
+	}
+	if c.writing && (c.closed || c.silent) && len(c.toNative) == 0 {
+		c.writing = false
+		close(c.write)
+	}
+	if c.sending && c.silent && len(c.toAdapter) == 0 {
+		c.sending = false
+		close(c.send)
+	}
+}
+
+// request takes one frame of the Flow, or the end of them.
+func (c *conversation) request(r requested) error {
+	if r.err != nil {
+		return r.err
+	}
+	if r.frame == nil {
+		if err := c.m.AdapterEOF(); err != nil {
+			return err
+		}
+		c.closed = true
+		c.watch.phase("closing", 0)
+		// It gets its time to end by itself, and no signal before (jig.md 7): a
+		// signal can cost what the client means to write last.
+		if !c.gone {
+			c.patience.Reset(c.l.Close)
+		}
+		return nil
+	}
+	d, err := c.m.Adapter(r.frame)
+	if err != nil {
+		return err
+	}
+	if c.silent && len(d.ToNative) > 0 {
+		return &breach{"a request came when the client had gone", false}
+	}
+	for _, b := range d.ToNative {
+		c.toNative = append(c.toNative, line{b, d.Cancel})
+	}
+	if d.Cancel {
+		c.cancelled.Reset(c.l.Cancel)
+		c.watch.phase("cancelling", 0)
+		return nil
+	}
+	if !d.Consumed {
+		c.expect()
+	}
+	return nil
+}
+
+// expect bounds the time until what is pending is answered. A prompt has only the
+// deadline.
+func (c *conversation) expect() {
+	var d time.Duration
+	switch c.m.Pending() {
+	case "initialize":
+		d = c.initial
+		c.watch.phase("initializing", 0)
+	case "session/new", "session/resume":
+		d = c.l.Start
+		c.watch.phase("starting the session", 0)
+	case "session/set_config_option", "session/set_mode":
+		d = c.l.Configuration
+		c.watch.phase("configuring", 0)
+	case "session/close":
+		d = c.l.Close
+	case "session/prompt":
+		c.watch.turn()
+	}
+	if d > 0 {
+		c.asked.Reset(d)
+	}
+}
+
+// native takes one line of the adapter, or the end of them.
+func (c *conversation) native(h heard) error {
+	if h.err != nil {
+		return h.err
+	}
+	if h.line == nil {
+		c.silent = true
+		return c.m.NativeEOF()
+	}
+	d, err := c.m.Native(h.line)
+	if err != nil {
+		return err
+	}
+	if c.m.Pending() == "" {
+		c.asked.Stop()
+	}
+	if !c.m.Prompting() {
+		c.cancelled.Stop()
+	}
+	if c.writing { // a refusal that nobody can read any more is not written
+		for _, b := range d.ToNative {
+			c.toNative = append(c.toNative, line{b, false})
+		}
+	}
+	for _, b := range d.ToAdapter {
+		c.toAdapter = append(c.toAdapter, b)
+		c.held += len(b)
+		c.watch.frame(b)
+	}
+	return nil
+}
+
+// impatient ends a client that does not end by itself: first through its adapter,
+// and then with everything around it.
+func (c *conversation) impatient() {
+	if c.told {
+		c.scope.Kill()
+		return
+	}
+	c.told = true
+	c.scope.Terminate()
+	c.patience.Reset(c.l.Terminate)
+}
+
+// late is a request that was not answered in its time.
+type late struct{ method string }
+
+func (l *late) Error() string { return "acp: no answer to " + l.method + " in time" }
+
+// lost is a channel that failed.
+type lost struct {
+	which string
+	err   error
+}
+
+func (l *lost) Error() string { return "acp: the " + l.which + " channel: " + l.err.Error() }
+func (l *lost) Unwrap() error { return l.err }
+
+// readRequests makes frames of what the Flow sends.
+func (c *conversation) readRequests(ctx context.Context) error {
+	joiner, err := acpframing.NewJoiner(acpframing.Requests, acpframing.Limits{})
+	if err != nil {
+		return err
+	}
+	tell := func(r requested) error {
+		select {
+		case c.requested <- r:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	for {
+		item, err := c.requests.Next(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return &lost{"requests", err}
+		case item.End:
+			if err := joiner.Finish(); err != nil {
+				return err
+			}
+			return tell(requested{})
+		}
+		frame, err := joiner.Add(item.Value)
+		if err != nil {
+			return err
+		}
+		if frame != nil {
+			if err := tell(requested{frame: frame.Bytes()}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// readNative makes lines of what the adapter writes.
+func (c *conversation) readNative(ctx context.Context) error {
+	in := newLines(c.scope.Output(), c.l)
+	for {
+		b, err := in.next()
+		end := errors.Is(err, io.EOF)
+		if end {
+			b, err = nil, nil
+		}
+		select {
+		case c.heard <- heard{b, err}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if end || err != nil {
+			return nil
+		}
+	}
+}
+
+// writeNative is the one writer to the adapter: the launch frame, then the lines
+// of the queue. It closes the input when the queue has ended. An adapter that has
+// gone takes nothing; whether that matters is seen by what it leaves unanswered.
+func (c *conversation) writeNative(ctx context.Context) error {
+	in := c.scope.Input()
+	defer in.Close()
+	_, err := in.Write(c.launch)
+	clear(c.launch)
+	for {
+		select {
+		case b, more := <-c.write:
+			if !more {
+				return nil
+			}
+			if err == nil {
+				_, err = in.Write(append(b, '\n'))
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// sendResponses is the one sender to the Flow: the ready record, then fragments.
+func (c *conversation) sendResponses(ctx context.Context) error {
+	splitter, err := acpframing.NewSplitter(acpframing.Responses, acpframing.Limits{})
+	if err != nil {
+		return err
+	}
+	send := func(item []byte) error {
+		if err := c.responses.Send(ctx, item); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return &lost{"responses", err}
+		}
+		return nil
+	}
+	if err := send(c.ready); err != nil {
+		return err
+	}
+	var item []byte
+	for {
+		var frame []byte
+		var more bool
+		select {
+		case frame, more = <-c.send:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if !more {
+			break
+		}
+		if err := splitter.Begin(frame); err != nil {
+			return err
+		}
+		for splitter.More() {
+			if item, err = splitter.Next(item[:0]); err != nil {
+				return err
+			}
+			if err := send(item); err != nil {
+				return err
+			}
+		}
+	}
+	if err := splitter.Finish(); err != nil {
+		return err
+	}
+	if err := c.responses.Close(false); err != nil {
+		return &lost{"responses", err}
+	}
+	return nil
+}
+
+func (c *conversation) drainErrors(context.Context) error { return drain(c.scope.Errors(), c.l.ErrorBytes) }

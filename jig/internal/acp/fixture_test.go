@@ -1,0 +1,592 @@
+package acp_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/require"
+
+	"github.com/magi-jig/magi-jig/acpframing"
+	"github.com/magi-jig/magi-jig/acpprofile"
+	"github.com/magi-jig/magi-jig/jig/internal/acp"
+	"github.com/magi-jig/magi-jig/jig/internal/channel"
+	"github.com/magi-jig/magi-jig/jig/internal/client"
+	"github.com/magi-jig/magi-jig/jig/internal/client/launch"
+	"github.com/magi-jig/magi-jig/jig/internal/contract"
+	"github.com/magi-jig/magi-jig/jig/internal/fault"
+	"github.com/magi-jig/magi-jig/jig/internal/project"
+	"github.com/magi-jig/magi-jig/jig/internal/tree"
+)
+
+const (
+	codex  = `{"kind":"acp","client":"codex"}`
+	keeps  = `{"kind":"acp","client":"codex","retainSessions":true}`
+	native = "0195f3a2-0000-7000-8000-000000000001" // a native session
+	given  = "3f2504e0-4f89-41d3-9a0c-0305e82c3301" // a reference
+)
+
+// rig is a resource with a Flow on one side and a peer, which plays the adapter
+// and the client, on the other. Everything in it runs in one bubble.
+type rig struct {
+	*testing.T
+	broker    *channel.Broker
+	requests  *channel.Sender
+	responses *channel.Receiver
+	grant     string
+	input     string
+	plan      client.Plan
+	deadline  time.Duration
+	limits    acp.Limits
+	keeper    *keeper
+	refused   error // of Prepare
+	unstarted error // of StartNative
+	peer      func(p *peer)
+
+	resource *acp.Resource
+	scope    *scope
+	starts   int
+	events   []acp.Event
+	left     []bool
+	joiner   *acpframing.Joiner
+	items    [][]byte // every item of either direction
+	seen     [][]byte // frames of the responses that were read and not yet asked for
+	end      bool     // of the responses
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	done   chan struct{}
+	result jsontext.Value
+	err    *fault.Error
+	mu     sync.Mutex
+}
+
+// bubble runs a test with a fresh rig in a bubble; when it returns, nothing of it
+// may be left.
+func bubble(t *testing.T, test func(r *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(newRig(t)) })
+}
+
+func newRig(t *testing.T) *rig {
+	r := &rig{
+		T: t, grant: codex, input: "null", deadline: time.Hour, peer: agent,
+		plan: client.Plan{Client: "codex", Native: "/opt/codex", Argv: []string{"app-server"}, Env: map[string]string{"HOME": "/home/agent"}},
+	}
+	r.ctx, r.cancel = context.WithCancel(t.Context())
+	return r
+}
+
+// start begins the call with what the rig says.
+func (r *rig) start() {
+	r.Helper()
+	r.broker = channel.New(channel.Limits{})
+	ports := finite(r.T).Ports
+	flow, host := channel.Party(1), channel.Party(2)
+	create := func(name string) channel.Created {
+		c, err := r.broker.Create(flow, channel.Options{Delivery: contract.Direct, Contract: ports[name].Contract})
+		require.Nil(r, err)
+		return c
+	}
+	up, down := create("requests"), create("responses")
+	grants, err := r.broker.Transfer(flow, host, ports, map[string]string{"requests": up.Receive.Endpoint, "responses": down.Send.Endpoint})
+	require.Nil(r, err)
+	r.requests, r.responses = r.broker.Sender(flow, up.Send), r.broker.Receiver(flow, down.Receive)
+	r.joiner, _ = acpframing.NewJoiner(acpframing.Responses, acpframing.Limits{})
+	o := acp.Options{
+		Starter: r, Project: "project", Watch: r.watch, Limits: r.limits,
+		Prepare: func(context.Context, *tree.Grant) (*client.Prepared, error) {
+			if r.refused != nil {
+				return nil, r.refused
+			}
+			return &client.Prepared{Plan: &r.plan, Warnings: []project.Diagnostic{{Message: "mind the gap"}}}, nil
+		},
+	}
+	if r.keeper != nil {
+		r.keeper.rig = r
+		o.Sessions = r.keeper
+	}
+	var cerr error
+	r.resource, cerr = acp.New(o)
+	require.NoError(r, cerr)
+	c := r.call()
+	c.Receivers = map[string]*channel.Receiver{"requests": r.broker.Receiver(host, grants["requests"])}
+	c.Senders = map[string]*channel.Sender{"responses": r.broker.Sender(host, grants["responses"])}
+	r.done = make(chan struct{})
+	go func() {
+		defer close(r.done)
+		r.result, r.err = r.resource.Call(r.ctx, c)
+		r.broker.Finish(host, r.err == nil)
+	}()
+}
+
+func (r *rig) call() tree.ResourceCall {
+	return tree.ResourceCall{
+		Grant: &tree.Grant{Kind: "acp", Policy: jsontext.Value(r.grant), Provider: "sha256:provider"}, Input: jsontext.Value(r.input),
+		Deadline: time.Now().Add(r.deadline), Slot: "native", Label: "flow:agent > native",
+		Lineage: []tree.Ancestor{{Target: "flow:agent", Request: "sha256:request"}},
+		Left:    func(alive bool) { r.left = append(r.left, alive) },
+	}
+}
+
+func finite(t *testing.T) *contract.Invocation {
+	c, err := contract.Bundle(contract.FiniteACP)
+	require.NoError(t, err)
+	return c
+}
+
+func (r *rig) watch(e acp.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, e)
+}
+
+// notes are the sentences that the operator was told.
+func (r *rig) notes() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []string
+	for _, e := range r.events {
+		if e.Note != "" {
+			all = append(all, e.Note)
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// send sends one frame, in fragments.
+func (r *rig) send(frame string) {
+	r.Helper()
+	require.NoError(r, r.trySend(frame))
+}
+
+func (r *rig) trySend(frame string) error {
+	s, err := acpframing.NewSplitter(acpframing.Requests, acpframing.Limits{})
+	require.NoError(r, err)
+	require.NoError(r, s.Begin([]byte(frame)))
+	for s.More() {
+		item, err := s.Next(nil)
+		require.NoError(r, err)
+		r.items = append(r.items, item)
+		if err := r.requests.Send(r.Context(), item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next is the next frame of the responses; "" is their end.
+func (r *rig) next() string {
+	r.Helper()
+	for {
+		item, err := r.responses.Next(r.Context())
+		require.NoError(r, err)
+		if item.End {
+			require.NoError(r, r.joiner.Finish())
+			r.end = true
+			return ""
+		}
+		r.items = append(r.items, item.Value)
+		if strings.HasPrefix(string(item.Value), `{"configuration"`) {
+			return string(item.Value)
+		}
+		frame, ferr := r.joiner.Add(item.Value)
+		require.NoError(r, ferr)
+		if frame != nil {
+			return string(frame.Bytes())
+		}
+	}
+}
+
+// lost waits until the responses fail, whatever comes before, and says with what.
+func (r *rig) lost() fault.Code {
+	for {
+		item, err := r.responses.Next(r.Context())
+		if err != nil {
+			var f *fault.Error
+			require.ErrorAs(r, err, &f)
+			return f.Code
+		}
+		require.False(r, item.End, "the responses ended cleanly")
+		r.items = append(r.items, item.Value)
+	}
+}
+
+const ready = `{"configuration":[],"cwd":"/work","kind":"ready","maxTurns":1,"protocolVersion":1}`
+
+// ask sends a request and wants its answer next.
+func (r *rig) ask(id int, method, params, want string) {
+	r.Helper()
+	r.send(request(id, method, params))
+	require.JSONEq(r, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,%s}`, id, want), r.next())
+}
+
+func request(id int, method, params string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params)
+}
+
+const (
+	initialize = `{"protocolVersion":1,"clientCapabilities":{}}`
+	newSession = `{"cwd":"/work","mcpServers":[]}`
+	offered    = `"result":{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"close":{},"resume":{}}}}`
+	cancel     = `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"` + native + `"}}`
+	session    = `{"sessionId":"` + native + `"}`
+)
+
+func prompt(text string) string {
+	return fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":%q}]}`, native, text)
+}
+
+// open does what precedes the first prompt.
+func (r *rig) open() {
+	r.Helper()
+	require.NotEmpty(r, r.next(), "no ready record")
+	r.ask(1, "initialize", initialize, offered)
+	r.ask(2, "session/new", newSession, `"result":`+session)
+}
+
+// turn prompts and reads until the prompt's answer, which it returns with the text.
+func (r *rig) turn(id int, text string) (answer, said string) {
+	r.Helper()
+	r.send(request(id, "session/prompt", prompt(text)))
+	return r.settled(id)
+}
+
+func (r *rig) settled(id int) (answer, said string) {
+	r.Helper()
+	for {
+		f := r.next()
+		require.NotEmpty(r, f)
+		if rest, ok := strings.CutPrefix(f, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,`, id)); ok {
+			return strings.TrimSuffix(rest, "}"), said
+		}
+		_, text, _ := strings.Cut(f, `"text":"`)
+		text, _, _ = strings.Cut(text, `"}`)
+		said += text
+	}
+}
+
+// close ends the requests and reads the responses to their end.
+func (r *rig) close() {
+	r.Helper()
+	require.NoError(r, r.requests.Close(false))
+	require.Empty(r, r.next())
+}
+
+// wait is the result of the call.
+func (r *rig) wait() (string, *fault.Error) {
+	r.Helper()
+	<-r.done
+	require.True(r, r.scope == nil || r.scope.isClosed(), "the scope was not put away")
+	return string(r.result), r.err
+}
+
+func (r *rig) succeeds(want string) {
+	r.Helper()
+	got, err := r.wait()
+	require.Nil(r, err, "%v %s", err, r.notes())
+	require.JSONEq(r, `{"outcome":"done","output":{`+want+`,"cleanup":"complete"}}`, got)
+	_, cerr := finite(r.T).CheckResult([]byte(got))
+	require.NoError(r, cerr)
+}
+
+func (r *rig) fails(code fault.Code) *fault.Error {
+	r.Helper()
+	got, err := r.wait()
+	require.NotNil(r, err, got)
+	require.Equal(r, code, err.Code, "%s %s", err.Message, r.notes())
+	return err
+}
+
+const exited = `"stopReason":"exited","exitCode":0,"signal":null`
+
+// StartNative starts the rig's peer.
+func (r *rig) StartNative(ctx context.Context, p *client.Plan) (acp.Scope, error) {
+	r.starts++
+	if r.unstarted != nil {
+		return nil, r.unstarted
+	}
+	inHost, inPeer := net.Pipe()
+	outHost, outPeer := net.Pipe()
+	errHost, errPeer := net.Pipe()
+	s := &scope{in: inHost, out: outHost, err: errHost, ended: make(chan struct{}), told: make(chan struct{})}
+	r.scope = s
+	p0 := &peer{T: r.T, s: s, conn: inPeer, in: bufio.NewReaderSize(inPeer, 1<<16), out: outPeer, err: errPeer}
+	s.ends = []io.Closer{inPeer, outPeer, errPeer}
+	go func() {
+		defer s.dies()
+		if f, err := launch.Read(p0.in); err == nil {
+			s.frame = f
+			r.peer(p0)
+		}
+	}()
+	return s, nil
+}
+
+// scope is a scope of pipes.
+type scope struct {
+	in, out, err net.Conn
+	ends         []io.Closer
+	ended, told  chan struct{}
+	frame        *launch.Frame
+
+	mu         sync.Mutex
+	once       sync.Once
+	terminated int
+	killed     bool
+	closed     int
+	code       int // of the adapter
+	evidence   acp.Evidence
+	unfenced   error
+	unclosed   error
+	order      []string
+}
+
+func (s *scope) Input() io.WriteCloser  { return s.in }
+func (s *scope) Output() io.Reader      { return s.out }
+func (s *scope) Errors() io.Reader      { return s.err }
+func (s *scope) Ended() <-chan struct{} { return s.ended }
+
+func (s *scope) note(step string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.order = append(s.order, step)
+}
+
+func (s *scope) Terminate() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.terminated++; s.terminated == 1 {
+		close(s.told)
+	}
+}
+
+func (s *scope) dies() {
+	s.once.Do(func() {
+		for _, c := range s.ends {
+			c.Close()
+		}
+		close(s.ended)
+	})
+}
+
+func (s *scope) Kill() {
+	s.mu.Lock()
+	select {
+	case <-s.ended:
+	default:
+		s.killed, s.code = true, -1
+	}
+	s.mu.Unlock()
+	s.dies()
+}
+
+func (s *scope) Fence() (acp.Exit, error) {
+	s.Kill()
+	s.note("fence")
+	s.out.SetReadDeadline(time.Unix(1, 0))
+	s.err.SetReadDeadline(time.Unix(1, 0))
+	return acp.Exit{Code: s.code}, s.unfenced
+}
+
+func (s *scope) Evidence() acp.Evidence {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.evidence
+}
+
+func (s *scope) Close() error {
+	s.note("close")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed++
+	s.in.Close()
+	s.out.Close()
+	s.err.Close()
+	return s.unclosed
+}
+
+func (s *scope) isClosed() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.closed == 1 }
+
+// peer is the far side of a scope.
+type peer struct {
+	*testing.T
+	s        *scope
+	conn     net.Conn
+	in       *bufio.Reader
+	out, err net.Conn
+	got      []string // every line of the host
+}
+
+// line is the next line of the host; "" is the end.
+func (p *peer) line() string {
+	b, err := p.in.ReadBytes('\n')
+	if err != nil {
+		return ""
+	}
+	line := string(bytes.TrimSuffix(b, []byte("\n")))
+	p.s.mu.Lock()
+	p.got = append(p.got, line)
+	p.s.order = append(p.s.order, method(line))
+	p.s.mu.Unlock()
+	return line
+}
+
+func (p *peer) say(format string, args ...any) error {
+	_, err := fmt.Fprintf(p.out, format+"\n", args...)
+	return err
+}
+
+// exit reports the client's end by itself, and is its last word.
+func (p *peer) exit(code int) { p.report(acp.Evidence{Seen: true, Code: &code}) }
+
+func (p *peer) report(e acp.Evidence) {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	sessions := p.s.evidence.Sessions
+	p.s.evidence = e
+	if e.Sessions == nil {
+		p.s.evidence.Sessions = sessions
+	}
+}
+
+func field(line, name string) string {
+	v := jsontext.Value(line)
+	d := jsontext.NewDecoder(bytes.NewReader(v))
+	if _, err := d.ReadToken(); err != nil {
+		return ""
+	}
+	for d.PeekKind() == '"' {
+		k, _ := d.ReadToken()
+		key := k.String()
+		value, err := d.ReadValue()
+		if err != nil {
+			return ""
+		}
+		if key == name {
+			return strings.Trim(string(value), `"`)
+		}
+	}
+	return ""
+}
+
+func method(line string) string { return field(line, "method") }
+
+func (p *peer) answer(line, result string) error {
+	return p.say(`{"jsonrpc":"2.0","id":%s,%s}`, field(line, "id"), result)
+}
+
+func (p *peer) text(text string) error {
+	return p.say(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%q,"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%q}}}}`, native, text)
+}
+
+const settles = `"result":{"stopReason":"end_turn"}`
+
+// common answers what every peer answers in the same way.
+func (p *peer) common(line string) bool {
+	switch method(line) {
+	case "initialize":
+		p.answer(line, offered)
+	case "session/new":
+		p.answer(line, `"result":`+session)
+	case "session/resume", "session/set_mode", "session/close":
+		p.answer(line, `"result":{}`)
+	case "session/set_config_option":
+		p.answer(line, `"result":{"configOptions":[{"id":"model","currentValue":"m"}]}`)
+	default:
+		return false
+	}
+	return true
+}
+
+// agent is a well-behaved peer: it repeats what it is told and ends by itself.
+func agent(p *peer) { serve(p, func(line string) { p.text("said: hello"); p.answer(line, settles) }) }
+
+// serve carries a conversation in which prompts are answered by turn.
+func serve(p *peer, turn func(line string)) {
+	for {
+		line := p.line()
+		switch {
+		case line == "":
+			p.exit(0)
+			return
+		case p.common(line):
+		case method(line) == "session/prompt":
+			turn(line)
+		}
+	}
+}
+
+// keeper is a store of sessions.
+type keeper struct {
+	rig       *rig
+	snapshot  *acp.Snapshot
+	claimErr  error
+	reason    string
+	collErr   error
+	saveErr   error
+	full      bool
+	onSave    func()
+	order     []string
+	claimed   []string
+	secrets   []string
+	saved     *acp.Collected
+	savedTied bool
+}
+
+func (k *keeper) Claim(_ context.Context, scope, reference string) (*acp.Snapshot, error) {
+	k.claimed = append(k.claimed, scope+" "+reference)
+	if k.claimErr != nil {
+		return nil, k.claimErr
+	}
+	if k.snapshot == nil || len(k.claimed) > 1 {
+		return nil, acp.ErrNoSession
+	}
+	return k.snapshot, nil
+}
+
+func (k *keeper) Collect(_ context.Context, sessions *os.File, id string, secrets []string) (*acp.Collected, string, error) {
+	k.rig.scope.note("collect")
+	k.secrets = secrets
+	if k.collErr != nil || k.reason != "" {
+		return nil, k.reason, k.collErr
+	}
+	return &acp.Collected{NativeID: id, Path: sessions.Name(), Content: []byte("history\n")}, "", nil
+}
+
+func (k *keeper) Save(_ context.Context, scope string, c *acp.Collected, tied bool) (string, string, error) {
+	k.rig.scope.note("save")
+	if k.onSave != nil {
+		k.onSave()
+	}
+	switch {
+	case k.saveErr != nil:
+		return "", "", k.saveErr
+	case k.full:
+		return "", acp.ReasonCapacity, nil
+	}
+	k.saved, k.savedTied = c, tied
+	return given, "", nil
+}
+
+var errBoom = errors.New("boom: sk-canary at /home/somebody/secret")
+
+// silent is a peer that never says a word.
+func silent(p *peer) {
+	for p.line() != "" {
+	}
+	<-p.s.ended
+}
+
+var _ = acpprofile.Setting{}
