@@ -154,30 +154,23 @@ func TestSetupAsksForGo(t *testing.T) {
 	require.Contains(t, said, "Go 1.26 or newer is needed")
 }
 
-func TestSetupInstallsNativeClientsOnce(t *testing.T) {
+func TestSetupHasTheNativeAgentsInstalled(t *testing.T) {
 	m := newMachine(t)
 	m.file("tools/native/package.json", "{}")
-	m.file("tools/native/package-lock.json", "{}")
 	m.lacks("node")
-	m.command("npm", `echo "npm $*" >> "$LOG"`)
-	said, did, err := m.setup("test")
+	m.command("go", `case $1 in run) echo "go $*" >> "$LOG";; *) echo go1.26.0;; esac`)
+	_, did, err := m.setup("test")
 	require.NoError(t, err)
 	require.Contains(t, did, "nodejs")
-	require.Contains(t, did, "npm ci --no-audit --no-fund\n")
-	require.Contains(t, said, "setup: npm ci in tools/native")
+	require.Contains(t, did, "go run ./tools/cmd/native\n")
 
 	m.command("node", "exit 0")
-	m.file("tools/native/node_modules/.package-lock.json", "{}")
-	_, did, err = m.setup("test")
-	require.NoError(t, err)
-	require.NotContains(t, did, "npm")
 	_, did, err = m.setup("demo")
 	require.NoError(t, err)
-	require.Empty(t, did)
+	require.NotContains(t, did, "native")
 
-	m.command("npm", "echo ENOENT; exit 1")
-	require.NoError(t, os.Remove(filepath.Join(m.root, "tools/native/node_modules/.package-lock.json")))
-	said, _, err = m.setup("test")
+	m.command("go", `case $1 in run) echo "native: npm is needed" >&2; exit 1;; *) echo go1.26.0;; esac`)
+	said, _, err := m.setup("test")
 	require.Error(t, err)
-	require.Contains(t, said, "npm ci failed in tools/native\nENOENT")
+	require.Contains(t, said, "native: npm is needed")
 }

@@ -25,7 +25,11 @@ func compile(t *testing.T, files map[string]string) (said string, fine bool) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(p), 0o755))
 		require.NoError(t, os.WriteFile(p, text, 0o644))
 	}
-	tsc, err := filepath.Abs("../../../tools/native/node_modules/.bin/tsc")
+	installed := os.Getenv("JIG_TEST_NATIVE")
+	if installed == "" {
+		installed = "../../../tools/native/installed"
+	}
+	tsc, err := filepath.Abs(filepath.Join(installed, "../node_modules/.bin/tsc"))
 	require.NoError(t, err)
 	require.FileExists(t, tsc, "tools/setup installs the compiler")
 	cmd := exec.Command(tsc, "--project", ".", "--pretty", "false")

@@ -16,7 +16,8 @@ import (
 )
 
 // Alone unpacks the published zip of a module, and builds, vets and tests what
-// was in it, with its siblings from the proxy.
+// was in it, with its siblings from the proxy. It does not run the tests of
+// packages called live.
 func (r *Rehearsal) Alone(ctx context.Context, m workspace.Module, tests bool) error {
 	version := module.Version{Path: m.Path, Version: r.Versions.Modules[m.Name]}
 	escaped, err := module.EscapePath(m.Path)
@@ -30,18 +31,33 @@ func (r *Rehearsal) Alone(ctx context.Context, m workspace.Module, tests bool) e
 	if err := modzip.Unzip(dir, version, r.path("proxy", filepath.FromSlash(escaped), "@v", version.Version+".zip")); err != nil {
 		return err
 	}
-	verbs := [][]string{{"build"}, {"vet"}}
-	if tests {
-		verbs = append(verbs, []string{"test"})
-	}
-	for _, verb := range verbs {
-		args := append(verb, "-trimpath", "./...")
-		if _, err := workspace.Go(ctx, dir, r.env(), args...); err != nil {
+	for _, verb := range []string{"build", "vet"} {
+		if _, err := workspace.Go(ctx, dir, r.env(), verb, "-trimpath", "./..."); err != nil {
 			return err
 		}
 	}
-	return nil
+	if !tests {
+		return nil
+	}
+	packages, err := workspace.List(ctx, dir, r.env(), "./...")
+	if err != nil {
+		return err
+	}
+	args := []string{"test", "-trimpath"}
+	for _, p := range packages {
+		if !strings.HasSuffix(p.ImportPath, liveSuffix) {
+			args = append(args, p.ImportPath)
+		}
+	}
+	_, err = workspace.Go(ctx, dir, r.env("JIG_TEST_NATIVE="+filepath.Join(r.Work.Root, "tools", "native", "installed")), args...)
+	return err
 }
+
+// liveSuffix ends the import path of a package whose tests bring real agents and
+// commands of the module tools together: they need the repository around them,
+// which a module that stands alone does not have. Other tests find the programs
+// of tools/native by JIG_TEST_NATIVE.
+const liveSuffix = "/live"
 
 // Install installs every command at its version, as a stranger would, and runs
 // the version command of the programs. It returns the commands' names.

@@ -36,6 +36,7 @@ import (
 	"maps"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -224,21 +225,24 @@ func (r *Rehearsal) publish(ctx context.Context, m workspace.Module) error {
 	return r.upload(m, dir)
 }
 
-// copyModule copies the files that belong to the module: what a module zip of
-// the folder would hold, without version control and nested modules.
+// copyModule copies the files that belong to the module: those of the folder,
+// without nested modules. What a module zip cannot hold is refused when it is made.
 func copyModule(from, to string) error {
-	files, err := modzip.CheckDir(from)
+	files, err := workspace.Files(from)
 	if err != nil {
 		return err
 	}
-	for _, file := range files.Valid {
-		name := filepath.Join(from, file)
-		if filepath.IsAbs(file) {
-			name = file
-			if file, err = filepath.Rel(from, file); err != nil {
-				return err
-			}
+	nested := map[string]bool{}
+	for _, file := range files {
+		if dir, base := path.Split(file); base == "go.mod" && dir != "" {
+			nested[dir] = true
 		}
+	}
+	for _, file := range files {
+		if within(file, nested) {
+			continue
+		}
+		name := filepath.Join(from, filepath.FromSlash(file))
 		info, err := os.Stat(name)
 		if err != nil {
 			return err
@@ -247,7 +251,7 @@ func copyModule(from, to string) error {
 		if err != nil {
 			return err
 		}
-		target := filepath.Join(to, file)
+		target := filepath.Join(to, filepath.FromSlash(file))
 		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 			return err
 		}
@@ -256,6 +260,16 @@ func copyModule(from, to string) error {
 		}
 	}
 	return nil
+}
+
+// within says whether a file is in one of these folders, which end with a slash.
+func within(file string, folders map[string]bool) bool {
+	for i, c := range file {
+		if c == '/' && folders[file[:i+1]] {
+			return true
+		}
+	}
+	return false
 }
 
 // require writes the siblings that m imports into the copy's go.mod.

@@ -73,18 +73,23 @@ func released(t *testing.T) *Rehearsal {
 	t.Helper()
 	root := t.TempDir()
 	for name, text := range map[string]string{
-		"go.work":             "go 1.26.0\n\nuse (\n\t./a\n\t./b\n)\n",
-		"LICENSE":             "Take it.\n",
-		"versions.yaml":       "modules: {a: v0.1.0, b: v0.2.0}\n",
-		"a/go.mod":            "module github.com/magi-jig/magi-jig/a\n\ngo 1.26.0\n",
-		"a/a.go":              "// Package a is first.\npackage a\n",
-		"a/testdata/data":     "kept\n",
-		"a/nested/go.mod":     "module example.com/nested\n",
-		"a/nested/nested.go":  "package nested\n",
-		"b/go.mod":            "module github.com/magi-jig/magi-jig/b\n\ngo 1.26.0\n",
-		"b/b.go":              "// Package b is second.\npackage b\n",
-		"b/b_windows_test.go": "package b\n\nimport _ \"github.com/magi-jig/magi-jig/a\"\n",
-		"b/cmd/hello/main.go": "// Command hello greets.\npackage main\n\nfunc main() { println(\"hello\") }\n",
+		"go.work":                         "go 1.26.0\n\nuse (\n\t./a\n\t./b\n)\n",
+		"LICENSE":                         "Take it.\n",
+		"versions.yaml":                   "modules: {a: v0.1.0, b: v0.2.0}\n",
+		"a/go.mod":                        "module github.com/magi-jig/magi-jig/a\n\ngo 1.26.0\n",
+		"a/a.go":                          "// Package a is first.\npackage a\n",
+		"a/testdata/data":                 "kept\n",
+		"a/nested/go.mod":                 "module example.com/nested\n",
+		"a/nested/nested.go":              "package nested\n",
+		"b/go.mod":                        "module github.com/magi-jig/magi-jig/b\n\ngo 1.26.0\n",
+		"b/b.go":                          "// Package b is second.\npackage b\n",
+		"b/live/doc.go":                   "// Package live needs the repository.\npackage live\n",
+		"b/live/live_test.go":             "package live\n\nimport \"testing\"\n\nfunc Test(t *testing.T) { t.Fatal(\"alone\") }\n",
+		"b/native_test.go":                "package b\n\nimport (\n\t\"os\"\n\t\"strings\"\n\t\"testing\"\n)\n\nfunc Test(t *testing.T) {\n\tif !strings.HasSuffix(os.Getenv(\"JIG_TEST_NATIVE\"), \"/tools/native/installed\") {\n\t\tt.Fatal(\"no agents\")\n\t}\n}\n",
+		"a/native/installed/pi/README.md": "not ours\n",
+		"a/node_modules/x/x.js":           "not ours\n",
+		"b/b_windows_test.go":             "package b\n\nimport _ \"github.com/magi-jig/magi-jig/a\"\n",
+		"b/cmd/hello/main.go":             "// Command hello greets.\npackage main\n\nfunc main() { println(\"hello\") }\n",
 	} {
 		file := filepath.Join(root, filepath.FromSlash(name))
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))

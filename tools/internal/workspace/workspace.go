@@ -157,7 +157,7 @@ func List(ctx context.Context, dir string, env []string, args ...string) ([]Pack
 }
 
 // Files returns every file of the tree below root, as sorted slash-separated
-// relative paths. It leaves out version control, installed npm packages and
+// relative paths. It leaves out version control, what was installed from npm and
 // CI's caches, and it follows no link.
 func Files(root string) ([]string, error) {
 	var files []string
@@ -174,7 +174,15 @@ func Files(root string) ([]string, error) {
 		}
 		rel = filepath.ToSlash(rel)
 		if d.IsDir() {
-			if d.Name() == ".git" || d.Name() == "node_modules" || rel == ".ci/cache" {
+			switch d.Name() {
+			case ".git", "node_modules":
+				return fs.SkipDir
+			case "installed", ".installing": // of tools/native
+				if filepath.Base(filepath.Dir(name)) == "native" {
+					return fs.SkipDir
+				}
+			}
+			if rel == ".ci/cache" {
 				return fs.SkipDir
 			}
 			return nil
