@@ -10,10 +10,15 @@ import (
 	"os"
 
 	"github.com/magi-jig/magi-jig/jig/internal/cli"
+	"github.com/magi-jig/magi-jig/jig/internal/client/adapter"
+	"github.com/magi-jig/magi-jig/jig/internal/client/codex"
 	"github.com/magi-jig/magi-jig/jig/internal/engine"
 	"github.com/magi-jig/magi-jig/jig/internal/project"
 	"github.com/magi-jig/magi-jig/jig/internal/sandbox"
 )
+
+// natives are the native protocols that the adapter speaks.
+var natives = map[string]adapter.Factory{"codex": codex.New}
 
 func main() {
 	args := os.Args[1:]
@@ -23,6 +28,8 @@ func main() {
 			os.Exit(engine.FlowMain(args[1:]))
 		case project.DeclareCommand:
 			os.Exit(engine.DeclareMain(args[1:]))
+		case adapter.Command:
+			os.Exit(adapter.Main(args[1:], natives))
 		case sandbox.StageCommand:
 			os.Exit(sandbox.StageMain(args[1:]))
 		case sandbox.ProbeCommand:

@@ -48,7 +48,7 @@ const (
 	Configure                  // ConfigID and Value
 	Mode                       // ModeID
 	Prompt                     // Text; Done with StopReason
-	Close
+	Close                      // answered here; it never reaches a Client
 )
 
 // Request is one request of the host. The session of every request after New or

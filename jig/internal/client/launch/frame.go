@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -21,7 +23,8 @@ const (
 	MaxFrameBytes = 12 << 20
 	maxArguments  = 256
 	maxVariables  = 64
-	version       = 1
+
+	version = 1
 )
 
 // ErrFrame is under every refusal of a frame.
@@ -57,8 +60,8 @@ type wire struct {
 }
 
 type wireSession struct {
-	Path    *string `json:"path"`
-	Content *string `json:"content"`
+	Path    *string        `json:"path"`
+	Content jsontext.Value `json:"content"` // a string; kept as bytes, which can be zeroed
 }
 
 // Encode is the frame's length and JSON. The caller zeroes the bytes after use.
@@ -66,29 +69,70 @@ func (f *Frame) Encode() ([]byte, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	v := version
-	w := wire{&v, &f.Client, &f.Native, &f.Argv, &f.Env, f.Credential, jsontext.Value("null"), &f.Retain}
-	if f.Credential == nil {
-		w.Credential = jsontext.Value("null")
+	// Written by hand into one buffer: an encoder would keep copies of the secret
+	// in buffers of its own. The buffer has room for all but a session with many
+	// escapes, and what it outgrows is zeroed. The texts were checked, so quoting
+	// cannot fail.
+	size := 512 + 6*(len(f.Client)+len(f.Native)) + len(f.Credential)
+	for _, a := range f.Argv {
+		size += 6*len(a) + 3
+	}
+	for name, value := range f.Env {
+		size += 6*(len(name)+len(value)) + 6
 	}
 	if f.Session != nil {
-		content := string(f.Session.Content)
-		s, err := json.Marshal(wireSession{&f.Session.Path, &content})
-		if err != nil {
-			return nil, refuse("its session cannot be written")
+		size += 2*len(f.Session.Content) + 6*len(f.Session.Path)
+	}
+	b := make([]byte, 4, size)
+	b = append(b, `{"v":1,"client":`...)
+	b = quote(b, f.Client)
+	b = quote(append(b, `,"native":`...), f.Native)
+	b = append(b, `,"argv":[`...)
+	for i, a := range f.Argv {
+		b = quote(comma(b, i), a)
+	}
+	b = append(b, `],"env":{`...)
+	for i, name := range slices.Sorted(maps.Keys(f.Env)) {
+		b = quote(comma(b, i), name)
+		b = quote(append(b, ':'), f.Env[name])
+	}
+	b = append(b, `},"credential":`...)
+	if f.Credential == nil {
+		b = append(b, "null"...)
+	}
+	b = append(b, f.Credential...)
+	b = append(b, `,"session":`...)
+	if f.Session == nil {
+		b = append(b, "null"...)
+	} else {
+		b = quote(append(b, `{"path":`...), f.Session.Path)
+		old := b
+		b, _ = jsontext.AppendQuote(append(b, `,"content":`...), f.Session.Content)
+		if cap(old) != cap(b) {
+			clear(old)
 		}
-		w.Session = s
-		defer clear(s)
+		b = append(b, '}')
 	}
-	b, err := json.Marshal(w)
-	defer clear(b)
-	if err != nil {
-		return nil, refuse("it cannot be written")
-	}
-	if len(b) > MaxFrameBytes {
+	b = strconv.AppendBool(append(b, `,"retain":`...), f.Retain)
+	b = append(b, '}')
+	if len(b)-4 > MaxFrameBytes {
+		clear(b)
 		return nil, refuse("it is larger than 12 MiB")
 	}
-	return append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(b)), uint32(len(b))), b...), nil
+	binary.BigEndian.PutUint32(b, uint32(len(b)-4))
+	return b, nil
+}
+
+func quote(b []byte, s string) []byte {
+	b, _ = jsontext.AppendQuote(b, s)
+	return b
+}
+
+func comma(b []byte, i int) []byte {
+	if i > 0 {
+		b = append(b, ',')
+	}
+	return b
 }
 
 // Read reads one frame and nothing behind it. The bytes it read are zeroed; the
@@ -112,7 +156,8 @@ func Read(r io.Reader) (*Frame, error) {
 
 func decode(b []byte) (*Frame, error) {
 	var w wire
-	defer func() { clear(w.Credential); clear(w.Session) }()
+	var s wireSession
+	defer func() { clear(w.Credential); clear(w.Session); clear(s.Content) }()
 	if err := json.Unmarshal(b, &w, json.RejectUnknownMembers(true)); err != nil {
 		return nil, refuse("it is not the closed JSON of a frame")
 	}
@@ -125,11 +170,14 @@ func decode(b []byte) (*Frame, error) {
 		f.Credential = slices.Clone(w.Credential)
 	}
 	if w.Session.Kind() != 'n' {
-		var s wireSession
-		if err := json.Unmarshal(w.Session, &s, json.RejectUnknownMembers(true)); err != nil || s.Path == nil || s.Content == nil {
+		if err := json.Unmarshal(w.Session, &s, json.RejectUnknownMembers(true)); err != nil || s.Path == nil || s.Content.Kind() != '"' {
 			return nil, refuse("its session is malformed")
 		}
-		f.Session = &Session{*s.Path, []byte(*s.Content)}
+		content, err := jsontext.AppendUnquote(make([]byte, 0, len(s.Content)), s.Content)
+		if err != nil {
+			return nil, refuse("its session is malformed")
+		}
+		f.Session = &Session{*s.Path, content}
 	}
 	if err := f.check(); err != nil {
 		f.Zero()
@@ -148,7 +196,7 @@ func (f *Frame) check() error {
 		return refuse("it has more than 256 arguments or 64 variables")
 	case f.Credential != nil && (f.Credential.Kind() != '{' || !f.Credential.IsValid()):
 		return refuse("its credential is no object")
-	case f.Session != nil && (f.Client != "codex" || !local(f.Session.Path) || len(f.Session.Content) == 0 || !utf8.Valid(f.Session.Content)):
+	case f.Session != nil && (f.Client != "codex" || !local(f.Session.Path) || !utf8.ValidString(f.Session.Path) || len(f.Session.Content) == 0 || !utf8.Valid(f.Session.Content)):
 		return refuse("its session is malformed")
 	case f.Retain && f.Client != "codex":
 		return refuse("only codex retains sessions")
@@ -159,7 +207,7 @@ func (f *Frame) check() error {
 		}
 	}
 	for name, value := range f.Env {
-		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) || !utf8.ValidString(name) || !utf8.ValidString(value) {
 			return refuse("a variable is malformed")
 		}
 	}
