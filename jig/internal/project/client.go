@@ -22,9 +22,17 @@ type ClientRequest struct {
 
 // Client is an examined client.
 type Client struct {
-	Provider       string // identity digest
-	Model          string // empty: the client's own default
+	Provider       Provider // what its identity is made of; the contract is the slot's
+	Model          string   // empty: the client's own default
+	ModelFrom      string   // one of ModelFromGrant, ModelFromOperator and ModelFromClient
 	Authentication string
 	Executable     string
 	Warnings       []Diagnostic
 }
+
+// Where the model of a client comes from.
+const (
+	ModelFromGrant    = "project"  // the grant
+	ModelFromOperator = "operator" // a variable of the operator
+	ModelFromClient   = "client"   // its own default
+)

@@ -65,6 +65,7 @@ type Reach struct {
 	Proxy   string // URL; empty: none
 	NoProxy string // canonical list; empty: none
 	CA      string // digest of the bundle; empty: the system's
+	Bundle  []byte // the bundle itself; nil: the system's
 	Roots   *x509.CertPool
 	proxy   *url.URL
 	except  []string
@@ -106,7 +107,7 @@ func NewReach(e Environment) (*Reach, error) {
 		if !r.Roots.AppendCertsFromPEM(b) {
 			return nil, fmt.Errorf("%s holds no certificate", CAVariable)
 		}
-		r.CA = digestBytes(b)
+		r.CA, r.Bundle = digestBytes(b), b
 	}
 	return r, nil
 }

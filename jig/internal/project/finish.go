@@ -2,7 +2,6 @@ package project
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -104,7 +103,7 @@ func (k *linker) grant(ctx context.Context, d *draft, name string, need *contrac
 		k.reach = reach
 	}
 	if g.ACP != nil {
-		return k.client(ctx, d, s, g.ACP, asked)
+		return k.client(ctx, d, name, s, g.ACP, asked)
 	}
 	return k.http(d, s, g.HTTP, asked)
 }
@@ -127,35 +126,4 @@ func (k *linker) http(d *draft, s Slot, g *author.HTTP, asked contract.Identity)
 		Kind: KindHTTP, Contract: asked.Digest, Mode: mode, Endpoint: &g.URL, Proxy: facts.Proxy, CA: facts.CA,
 	}.Digest()
 	return s, err
-}
-
-func (k *linker) client(ctx context.Context, d *draft, s Slot, g *author.ACP, _ contract.Identity) (Slot, error) {
-	if k.Opener == nil {
-		s.Reason = "acp grants can be reviewed, and this version of jig cannot start native clients yet"
-		return s, nil
-	}
-	key := [2]string{g.Client, g.Model}
-	c := k.opened[key]
-	if c == nil && !k.failed[key] {
-		var err error
-		c, err = k.Opener.Open(ctx, ClientRequest{
-			Client: g.Client, Model: g.Model, Project: k.Dir, Path: d.path + "/" + d.pkg.Entry, Environment: k.Environment, Reach: k.reach,
-		})
-		var refusal *Refusal
-		switch {
-		case errors.As(err, &refusal):
-			k.failed[key] = true
-			k.problems.err("", nil, err)
-		case err != nil:
-			return s, err
-		default:
-			k.opened[key] = c
-			k.warnings = append(k.warnings, c.Warnings...)
-		}
-	}
-	if c != nil {
-		s.Provider = c.Provider
-		s.Shown = &Shown{Model: c.Model, Authentication: c.Authentication, Executable: c.Executable}
-	}
-	return s, nil
 }

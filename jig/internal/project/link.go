@@ -43,11 +43,13 @@ type linker struct {
 	reach  *Reach
 	opened map[[2]string]*Client
 	failed map[[2]string]bool
+
+	providers map[string]Provider // of examined clients, by digest
 }
 
 // link works out what every target is.
 func (l *loader) link(ctx context.Context) (*Meaning, error) {
-	k := &linker{loader: l, drafts: map[string]*draft{}, opened: map[[2]string]*Client{}, failed: map[[2]string]bool{}}
+	k := &linker{loader: l, drafts: map[string]*draft{}, opened: map[[2]string]*Client{}, failed: map[[2]string]bool{}, providers: map[string]Provider{}}
 	for _, p := range l.flowList {
 		k.drafts["flow:"+p] = &draft{selector: "flow:" + p, place: p, path: p, pkg: l.packages[p], settings: jsontext.Value("{}")}
 	}
@@ -65,6 +67,9 @@ func (l *loader) link(ctx context.Context) (*Meaning, error) {
 	}
 	m := Empty()
 	m.Environment.Bwrap = l.Bwrap
+	if len(k.providers) > 0 {
+		m.Providers = k.providers
+	}
 	if k.reach != nil {
 		facts := k.reach.Facts()
 		m.Environment.Reach = &facts

@@ -270,8 +270,9 @@ func TestDefaultProvidersLeadToTargets(t *testing.T) {
 
 // opener is a ClientOpener that knows what it was asked.
 type opener struct {
-	asked []string
-	err   error
+	asked    []string
+	err      error
+	warnings []Diagnostic
 }
 
 func (o *opener) Open(_ context.Context, r ClientRequest) (*Client, error) {
@@ -279,7 +280,14 @@ func (o *opener) Open(_ context.Context, r ClientRequest) (*Client, error) {
 	if o.err != nil {
 		return nil, o.err
 	}
-	return &Client{Provider: digestBytes([]byte(r.Client + r.Model)), Model: r.Model, Authentication: "subscription", Executable: "/usr/bin/" + r.Client}, nil
+	from := ModelFromGrant
+	if r.Model == "" {
+		from = ModelFromClient
+	}
+	return &Client{
+		Provider: Provider{Kind: KindACP, Client: &r.Client, Model: optional(r.Model), Mode: "subscription"}, Model: r.Model, ModelFrom: from,
+		Authentication: "subscription", Executable: "/usr/bin/" + r.Client, Warnings: o.warnings,
+	}, nil
 }
 
 func acp(t *testing.T, o *opener) (*Candidate, error) {
@@ -300,7 +308,7 @@ func TestWithoutNativeClientsAnACPGrantIsReviewedAndNotRunnable(t *testing.T) {
 	require.NoError(t, err)
 	a := c.Meaning.Targets["binding:a"]
 	require.False(t, a.Ready)
-	require.Contains(t, a.Reason, "cannot start native clients yet")
+	require.Contains(t, a.Reason, "cannot start native clients")
 	require.JSONEq(t, `{"kind":"acp","client":"codex"}`, string(a.Slots["native"].Grant))
 	require.True(t, c.Meaning.Targets["flow:flows/hello"].Ready)
 }
@@ -313,7 +321,7 @@ func TestAClientIsExaminedOnceForEachModel(t *testing.T) {
 	a, b := c.Meaning.Targets["binding:a"].Slots["native"], c.Meaning.Targets["binding:b"].Slots["native"]
 	require.Equal(t, a.Provider, b.Provider)
 	require.NotEqual(t, c.Meaning.Targets["binding:a"].Request, c.Meaning.Targets["binding:b"].Request)
-	require.Equal(t, &Shown{Authentication: "subscription", Executable: "/usr/bin/codex"}, a.Shown)
+	require.Equal(t, &Shown{ModelFrom: ModelFromClient, Authentication: "subscription", Executable: "/usr/bin/codex"}, a.Shown)
 
 	o = &opener{err: &Refusal{[]Diagnostic{{Code: "PROJECT_ACP_CODEX_LOGIN", Message: "no login"}}}}
 	_, err = acp(t, o)

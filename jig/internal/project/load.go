@@ -34,7 +34,8 @@ type Options struct {
 	Environment Environment
 	Reach       func() (*Reach, error) // asked once and only if there is a grant; required
 	Bwrap       string                 // path of the sandbox program
-	Opener      ClientOpener           // nil: acp grants are not offered yet
+	Opener      ClientOpener           // nil: acp grants are not offered
+	Agent       string                 // client of every acp grant; empty: the grants' own
 }
 
 // Candidate is a project as it is now.
@@ -43,6 +44,7 @@ type Candidate struct {
 	Sources  map[string]string // digests of the declarations that were read
 	Lock     []byte            // what jig.lock has to be
 	Warnings []Diagnostic
+	Agent    string // as in Options
 }
 
 type loader struct {
@@ -91,7 +93,7 @@ func Load(ctx context.Context, o Options) (*Candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Candidate{Meaning: m, Sources: f.digests(), Lock: lock, Warnings: l.warnings}, nil
+	return &Candidate{Meaning: m, Sources: f.digests(), Lock: lock, Warnings: l.warnings, Agent: l.Agent}, nil
 }
 
 // declare reads jig.ts or jig.json, the Bindings and the grants.
@@ -127,6 +129,9 @@ func (l *loader) declare(ctx context.Context) error {
 		}
 	default:
 		return ErrNotFound
+	}
+	if agents := l.project.Agents; l.Agent != "" && agents != nil && !slices.Contains(agents, l.Agent) {
+		return &AgentError{l.Agent, agents}
 	}
 	l.flowList = l.flows(l.project.Flows)
 	bindings := l.named(l.project.Bindings, ".ts", "Binding")

@@ -21,6 +21,8 @@ type Meaning struct {
 	Environment      Surroundings      `json:"environment"`
 	Packages         map[string]string `json:"packages"` // path to digest
 	Targets          map[string]Target `json:"targets"`  // by selector
+	// Providers are what the identities of examined clients are made of, by digest.
+	Providers map[string]Provider `json:"providers,omitzero"`
 }
 
 // Surroundings are the parts of the operator's machine that everything of a
@@ -80,14 +82,18 @@ type Slot struct {
 	Target   string             `json:"target,omitzero"` // selector
 	Name     string             `json:"name,omitzero"`   // of grants/<name>.json; empty: in place
 	Grant    jsontext.Value     `json:"grant,omitzero"`  // normal
-	Provider string             `json:"provider,omitzero"`
-	Shown    *Shown             `json:"shown,omitzero"`  // of an acp grant whose client was examined
-	Reason   string             `json:"reason,omitzero"` // why nothing fills it, or what does is not ready
+	// Declared is an acp grant as the project has it, where a review's --agent made
+	// another one of it.
+	Declared jsontext.Value `json:"declared,omitzero"`
+	Provider string         `json:"provider,omitzero"`
+	Shown    *Shown         `json:"shown,omitzero"`  // of an acp grant whose client was examined
+	Reason   string         `json:"reason,omitzero"` // why nothing fills it, or what does is not ready
 }
 
 // Shown is what a person sees of an examined client.
 type Shown struct {
 	Model          string `json:"model"`
+	ModelFrom      string `json:"modelFrom,omitzero"` // one of ModelFromGrant and its like
 	Authentication string `json:"authentication"`
 	Executable     string `json:"executable"`
 }
