@@ -2,15 +2,17 @@ package wirev2
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"os"
 )
 
 // Reader reads the records of one side of a connection, however the bytes arrive. Memory: it holds one buffer that
 // grows to the longest record seen and never beyond the record limit; a record that is too long is refused as soon as
 // the limit is reached, wherever its end may be. Buffers are not given back while the Reader lives.
 //
-// A Reader is not safe for concurrent use. After any error but a *RequestError it is spent: every later read returns the
-// same error.
+// A Reader is not safe for concurrent use. After any error it is spent, and every later read returns the same error, but
+// after a *RequestError, and after an error that is os.ErrDeadlineExceeded: nothing is lost, and reading may go on.
 type Reader struct {
 	src        io.Reader
 	limits     Limits
@@ -85,7 +87,9 @@ func (r *Reader) next() error {
 	if err == nil && bytes.TrimLeft(line, " \t\r")[0] != '{' {
 		err = &RecordError{"it is not an object"}
 	}
-	r.err = err
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		r.err = err
+	}
 	return err
 }
 

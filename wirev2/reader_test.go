@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -59,6 +60,19 @@ func TestRecordSizeLimit(t *testing.T) {
 	}
 }
 
+// interruptedOnce is interrupted at its third read.
+type interruptedOnce struct {
+	io.Reader
+	reads int
+}
+
+func (i *interruptedOnce) Read(p []byte) (int, error) {
+	if i.reads++; i.reads == 3 {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return i.Reader.Read(p)
+}
+
 // countingReader gives bytes for ever and counts them.
 type countingReader struct{ given int }
 
@@ -104,6 +118,23 @@ func TestBrokenRecords(t *testing.T) {
 	require.NoError(t, err, "depth 32")
 	_, err = readOne(t, " \t\r"+statusRequest+"\r \t")
 	require.NoError(t, err, "white space around")
+}
+
+// A read that was interrupted loses nothing of the record that was coming.
+func TestReadingGoesOnAfterADeadline(t *testing.T) {
+	record := statusRequest + "\n"
+	r := newReader(t, io.MultiReader(
+		&interruptedOnce{Reader: iotest.OneByteReader(strings.NewReader(record[:7]))}, strings.NewReader(record[7:]+record)))
+	interrupted := 0
+	for range 3 {
+		_, err := r.ReadRequest()
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			interrupted++
+			continue
+		}
+		require.NoError(t, err)
+	}
+	require.Equal(t, 1, interrupted)
 }
 
 func TestEndOfInput(t *testing.T) {

@@ -128,15 +128,14 @@ func (c *Client) Call(ctx context.Context, q *Call, payload, reply any) error {
 		c.giveBack(w)
 		return &UnansweredError{q.Method, q.OperationID, false, err}
 	}
-	select {
-	case <-w.answered:
-	case <-ctx.Done():
+	err := c.wait(ctx, w.answered, false)
+	if err != nil {
 		if sent, gone := c.abandon(w); gone {
-			return &UnansweredError{q.Method, q.OperationID, sent, ctx.Err()}
+			return &UnansweredError{q.Method, q.OperationID, sent, err}
 		}
 		<-w.answered // the answer was there already
 	}
-	err := w.err
+	err = w.err
 	q.GrantGeneration = w.generation
 	c.giveBack(w)
 	return err

@@ -73,6 +73,9 @@ type Client struct {
 	wake    chan struct{} // there is something to write
 	done    chan struct{} // closed when the connection has ended
 	loops   sync.WaitGroup
+	lead    lead
+	in      incoming // of who reads
+	direct  *direct  // of who writes; nil where the connection is no socket
 
 	mu         sync.Mutex
 	instance   wirev2.ID        // guarded by mu
@@ -103,10 +106,11 @@ func Dial(ctx context.Context, path string, options Options) (*Client, error) {
 // New initializes conn, which it then owns, also when it fails.
 func New(ctx context.Context, conn net.Conn, options Options) (*Client, error) {
 	c := &Client{
-		conn: conn, options: options,
+		conn: conn, options: options, direct: newDirect(conn),
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
 		pending: make(map[string]*call),
 	}
+	c.lead.init()
 	if err := c.options.fill(); err != nil {
 		_ = conn.Close()
 		return nil, err
@@ -117,7 +121,8 @@ func New(ctx context.Context, conn net.Conn, options Options) (*Client, error) {
 		return nil, err
 	}
 	c.slots = make(chan struct{}, c.options.MaxInFlight)
-	c.loops.Go(func() { c.read(reader) })
+	c.in = c.newIncoming(reader)
+	c.loops.Go(c.readAside)
 	c.loops.Go(c.write)
 	err = c.Call(ctx, &Call{Method: wirev2.MethodInitialize}, wirev2.InitializeRequest{
 		Client:                wirev2.ClientInfo{Name: options.Name, Version: options.Version},

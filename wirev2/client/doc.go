@@ -42,4 +42,8 @@
 //
 // A Client and a Session are safe for concurrent use. A Subscription may be closed by any goroutine and is read by one.
 // Close ends every goroutine of a Client before it returns.
+//
+// The connection is read by who waits for something, an answer or an event, and aside while nobody does. A context's end
+// interrupts a read; it ends no connection. A call whose record the kernel takes at once, which is most, costs one write
+// and no timer.
 package client

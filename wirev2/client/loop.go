@@ -13,44 +13,50 @@ import (
 // grant is how far the events of a session's grant have come.
 type grant struct{ generation, sequence int64 }
 
-// read reads responses and events until the connection ends.
-func (c *Client) read(reader *wirev2.Reader) {
-	grants := make(map[wirev2.ID]grant)
-	var asked wirev2.Request // a copy, since the call may end while its answer is read
-	lookup := func(requestID []byte) (*wirev2.Request, bool) {
+// incoming is what reading needs, and belongs to who reads.
+type incoming struct {
+	reader *wirev2.Reader
+	m      wirev2.Message
+	grants map[wirev2.ID]grant
+	asked  wirev2.Request // the request of the answer that is read: a copy, since the call may end meanwhile
+	lookup func(requestID []byte) (*wirev2.Request, bool)
+}
+
+func (c *Client) newIncoming(reader *wirev2.Reader) incoming {
+	return incoming{reader: reader, grants: make(map[wirev2.ID]grant), lookup: func(requestID []byte) (*wirev2.Request, bool) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		w, ok := c.pending[string(requestID)]
 		if !ok || !w.sent {
 			return nil, false
 		}
-		asked = w.request
-		return &asked, true
+		c.in.asked = w.request
+		return &c.in.asked, true
+	}}
+}
+
+// readOne reads one response or event and hands it on. woke says that somebody waited for it.
+func (c *Client) readOne() (woke bool, err error) {
+	m := &c.in.m
+	if err = c.in.reader.ReadMessage(m, c.in.lookup); err != nil {
+		return false, err
 	}
-	var m wirev2.Message
-	for {
-		err := reader.ReadMessage(&m, lookup)
-		switch {
-		case err != nil:
-		case m.IsEvent:
-			if err = c.checkIDs(m.Event.InstanceID, m.Event.ConnectionID); err == nil {
-				err = c.event(&m.Event, grants)
-			}
-		case m.Response.RequestID == "":
-			err = m.Response.Error
-		default:
-			if err = c.checkIDs(m.Response.InstanceID, m.Response.ConnectionID); err == nil {
-				if m.Response.Method == wirev2.MethodSessionRelease && m.Response.Error == nil {
-					delete(grants, m.Response.SessionID)
-				}
-				c.answer(&m.Response)
-			}
+	if m.IsEvent {
+		if err = c.checkIDs(m.Event.InstanceID, m.Event.ConnectionID); err == nil {
+			woke, err = c.event(&m.Event)
 		}
-		if err != nil {
-			c.end(&DisconnectError{err})
-			return
-		}
+		return woke, err
 	}
+	if m.Response.RequestID == "" {
+		return false, m.Response.Error
+	}
+	if err = c.checkIDs(m.Response.InstanceID, m.Response.ConnectionID); err != nil {
+		return false, err
+	}
+	if m.Response.Method == wirev2.MethodSessionRelease && m.Response.Error == nil {
+		delete(c.in.grants, m.Response.SessionID)
+	}
+	return c.answer(&m.Response), nil
 }
 
 // checkIDs holds every record to the instance and connection of the first.
@@ -66,13 +72,13 @@ func (c *Client) checkIDs(instance, connection wirev2.ID) error {
 	return nil
 }
 
-// answer hands a response to the call that waits for it.
-func (c *Client) answer(p *wirev2.Response) {
+// answer hands a response to the call that waits for it, and says whether one does.
+func (c *Client) answer(p *wirev2.Response) bool {
 	c.mu.Lock()
 	w := c.pending[p.RequestID]
 	if w == nil {
 		c.mu.Unlock() // the connection was ended meanwhile
-		return
+		return false
 	}
 	delete(c.pending, p.RequestID)
 	abandoned := w.abandoned
@@ -80,11 +86,12 @@ func (c *Client) answer(p *wirev2.Response) {
 	<-c.slots
 	if abandoned {
 		c.giveBack(w)
-		return
+		return false
 	}
 	w.generation = p.GrantGeneration
 	w.err = decodeReply(p, w.reply)
 	w.answered <- struct{}{}
+	return true
 }
 
 func decodeReply(p *wirev2.Response, reply any) error {
@@ -106,21 +113,21 @@ func decodeReply(p *wirev2.Response, reply any) error {
 }
 
 // event checks the order of a grant's events and hands the event to the subscriptions.
-func (c *Client) event(e *wirev2.Event, grants map[wirev2.ID]grant) error {
+func (c *Client) event(e *wirev2.Event) (woke bool, err error) {
+	grants := c.in.grants
 	if e.GrantGeneration != 0 {
 		next := grant{e.GrantGeneration, 1}
 		if last, ok := grants[e.SessionID]; ok && last.generation == e.GrantGeneration {
 			next.sequence = last.sequence + 1
 		} else if ok && last.generation > e.GrantGeneration {
-			return errors.New("the daemon sent an event of a grant that is over")
+			return false, errors.New("the daemon sent an event of a grant that is over")
 		}
 		if e.LiveSequence != next.sequence {
-			return fmt.Errorf("the daemon sent event %d of a grant where %d was due", e.LiveSequence, next.sequence)
+			return false, fmt.Errorf("the daemon sent event %d of a grant where %d was due", e.LiveSequence, next.sequence)
 		}
 		if grants[e.SessionID] = next; e.Event == wirev2.EventSessionControlLost {
 			delete(grants, e.SessionID)
 		}
 	}
-	c.publish(e)
-	return nil
+	return c.publish(e), nil
 }

@@ -12,14 +12,16 @@ import (
 // claim makes a Session, with the daemon's part played.
 func claim(t *testing.T, c *Client, d *daemon, generation int64) *Session {
 	t.Helper()
+	sent := make(chan struct{})
 	go func() {
+		defer close(sent)
 		q := d.next()
 		d.reply(q, wirev2.SessionClaimReply{ControlToken: "tok", GrantGeneration: generation})
 		d.text(q.SessionID, generation, 1, "at once")
 	}()
 	s, err := c.Claim(bg, "", sessionA, true)
 	require.NoError(t, err)
-	synctest.Wait()
+	<-sent
 	return s
 }
 

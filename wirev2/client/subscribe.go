@@ -32,6 +32,7 @@ type Subscription struct {
 	queue []wirev2.Event // guarded by mu
 	bytes int            // guarded by mu
 	end   error          // guarded by mu; what follows the queue
+	waits bool           // guarded by mu; somebody found the queue empty and waits
 }
 
 // Subscribe returns a subscription to the events that match accepts, nil for all. match runs while the connection is
@@ -48,8 +49,9 @@ func (c *Client) Subscribe(match func(*wirev2.Event) bool) *Subscription {
 	return s
 }
 
-// publish gives a copy of e to the subscriptions that want it, and drops those that it does not fit.
-func (c *Client) publish(e *wirev2.Event) {
+// publish gives a copy of e to the subscriptions that want it, and drops those that it does not fit. woke says that
+// somebody waited for it.
+func (c *Client) publish(e *wirev2.Event) (woke bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var own wirev2.Event
@@ -61,24 +63,28 @@ func (c *Client) publish(e *wirev2.Event) {
 		if !taken {
 			own, taken = e.Clone(), true
 		}
-		return !s.put(own, c.options.MaxQueueRecords, c.options.MaxQueueBytes)
+		fits, waited := s.put(own, c.options.MaxQueueRecords, c.options.MaxQueueBytes)
+		woke = woke || waited
+		return !fits
 	})
 	if !taken {
 		c.dropped++
 	}
+	return woke
 }
 
-func (s *Subscription) put(e wirev2.Event, maxRecords, maxBytes int) bool {
+func (s *Subscription) put(e wirev2.Event, maxRecords, maxBytes int) (fits, waited bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.queue) >= maxRecords || s.bytes+len(e.Payload) > maxBytes {
 		s.finishLocked(ErrSlow)
-		return false
+		return false, false
 	}
 	s.queue = append(s.queue, e)
 	s.bytes += len(e.Payload)
 	s.signal()
-	return true
+	waited, s.waits = s.waits, false
+	return true, waited
 }
 
 func (s *Subscription) finish(reason error) {
@@ -108,10 +114,8 @@ func (s *Subscription) Next(ctx context.Context) (wirev2.Event, error) {
 		if e, ok, err := s.take(); ok || err != nil {
 			return e, err
 		}
-		select {
-		case <-s.ready:
-		case <-ctx.Done():
-			return wirev2.Event{}, ctx.Err()
+		if err := s.c.wait(ctx, s.ready, true); err != nil {
+			return wirev2.Event{}, err
 		}
 	}
 }
@@ -120,6 +124,7 @@ func (s *Subscription) take() (wirev2.Event, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.queue) == 0 {
+		s.waits = true
 		return wirev2.Event{}, false, s.end
 	}
 	e := s.queue[0]
@@ -140,4 +145,7 @@ func (s *Subscription) Close() {
 	defer s.mu.Unlock()
 	s.queue, s.bytes, s.end = nil, 0, ErrClosed
 	s.signal()
+	if s.waits {
+		_ = s.c.conn.SetReadDeadline(past) // who waits may be who reads
+	}
 }

@@ -10,9 +10,9 @@ const (
 	// batchBytes is how much is written at once when many calls are queued.
 	batchBytes = 64 << 10
 
-	// patience is how long a call writes by itself. A write to a daemon that reads is done in microseconds, and doing it
-	// in the caller saves a switch to another goroutine; one that takes longer is left to the writer, so that the
-	// caller's context keeps its word.
+	// patience is how long a call writes by itself where the connection is no socket. A write to a daemon that reads is
+	// done in microseconds, and doing it in the caller saves a switch to another goroutine; one that takes longer is left
+	// to the writer, so that the caller's context keeps its word.
 	patience = 20 * time.Millisecond
 )
 
@@ -32,7 +32,7 @@ func (c *Client) enqueue(w *call) error {
 	c.writing = true
 	c.takeQueued()
 	c.mu.Unlock()
-	c.writeBatch(patience)
+	c.writeAtOnce()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.rest) == 0 && len(c.queue) == 0 {
@@ -66,6 +66,19 @@ func (c *Client) write() {
 			c.writing = more
 			c.mu.Unlock()
 		}
+	}
+}
+
+// writeAtOnce writes of c.rest what goes out without waiting for long. The rest is the writer's.
+func (c *Client) writeAtOnce() {
+	if c.direct == nil {
+		c.writeBatch(patience)
+		return
+	}
+	n, err := c.direct.write(c.rest)
+	c.rest = c.rest[n:]
+	if err != nil {
+		c.end(&DisconnectError{err})
 	}
 }
 
