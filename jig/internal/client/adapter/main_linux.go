@@ -81,8 +81,8 @@ func run(client Client, frame *launch.Frame, reporter *launch.Reporter) int {
 	}
 	go child.reap(func(x launch.Exit) { reporter.Exited(x) })
 	go child.obey(reporter.Terminate())
-	err = serve(client, pipes{
-		in: os.Stdin, out: os.Stdout, stdin: child.stdin, stdout: child.stdout, stderr: child.stderr, exited: child.exited,
+	err = Serve(client, Streams{
+		In: os.Stdin, Out: os.Stdout, Stdin: child.stdin, Stdout: child.stdout, Stderr: child.stderr, Exited: child.exited,
 	}, func(c launch.Category) { reporter.Failed(c) })
 	if err != nil {
 		child.kill()

@@ -11,15 +11,16 @@ import (
 // maxQueued is how many lines wait for a program that does not read.
 const maxQueued = 1024
 
-// pipes are the two sides of a conversation.
-type pipes struct {
-	in     io.Reader // the host's lines
-	out    io.Writer // to the host
-	stdin  io.WriteCloser
-	stdout io.Reader
-	stderr io.Reader
-	// exited is closed when the program has ended; the streams end soon after.
-	exited <-chan struct{}
+// Streams are the two sides of a conversation.
+type Streams struct {
+	In  io.Reader // the host's lines
+	Out io.Writer // to the host
+
+	Stdin  io.WriteCloser // of the native program
+	Stdout io.Reader
+	Stderr io.Reader
+	// Exited is closed when the program has ended; its streams end soon after.
+	Exited <-chan struct{}
 }
 
 // arrival is what a reader found.
@@ -28,32 +29,34 @@ type arrival struct {
 	err  error // after the last line
 }
 
-// serve carries one conversation until the host has ended it and the program is
-// gone. It returns an error where the host's side failed.
-func serve(client Client, p pipes, report func(launch.Category)) error {
+// Serve carries one conversation until the host has ended it and the program is
+// gone. report gets the kinds of failure, and "" where a kind is not known. It
+// returns an error where the host's side failed: then nobody listens any more, and
+// the program is the caller's to end.
+func Serve(client Client, p Streams, report func(launch.Category)) error {
 	done := make(chan struct{})
 	defer close(done)
 	var (
 		failed error // the host does not take what is written
 		wake   = make(chan func(), 16)
-		input  = feed(newLines(p.in, -1), done)
-		output = feed(newLines(p.stdout, maxStdoutBytes), done)
+		input  = feed(newLines(p.In, -1), done)
+		output = feed(newLines(p.Stdout, maxStdoutBytes), done)
 		flood  = make(chan struct{})
-		exited = p.exited
+		exited = p.Exited
 	)
 	go func() {
-		if errors.Is(drain(p.stderr), errBreach) {
+		if errors.Is(drain(p.Stderr), errBreach) {
 			close(flood)
 		}
 	}()
-	queue := newQueue(p.stdin)
+	queue := newQueue(p.Stdin)
 	defer queue.close()
 	f := &face{
 		client: client, report: report, now: time.Now, permissions: map[string]func(){},
 		native: queue.add,
 		host: func(line []byte) {
 			if failed == nil {
-				_, failed = p.out.Write(append(line, '\n'))
+				_, failed = p.Out.Write(append(line, '\n'))
 			}
 		},
 		after: func(d time.Duration, run func()) func() {
