@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"errors"
@@ -13,30 +14,47 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/magi-jig/magi-jig/jig/flows"
 	"github.com/magi-jig/magi-jig/jig/internal/engine"
 )
 
-//go:embed template
+//go:embed template template-agent
 var template embed.FS
 
 const gitignore = ".gitignore"
 
-// starter are the files of a new project by path.
-func starter() (map[string][]byte, error) {
+// starter are the files of a new project by path, with an Agent if a client is
+// named.
+func starter(client string) (map[string][]byte, error) {
 	files := map[string][]byte{"jig.d.ts": []byte(engine.Types)}
-	err := fs.WalkDir(template, "template", func(p string, d fs.DirEntry, err error) error {
+	if err := addTemplate(files, "template"); err != nil || client == "" {
+		return files, err
+	}
+	if err := addTemplate(files, "template-agent"); err != nil {
+		return files, err
+	}
+	const binding = "bindings/agent.ts"
+	files[binding] = bytes.Replace(files[binding], []byte(`client: "codex"`), []byte(`client: "`+client+`"`), 1)
+	for name, content := range flows.Agent() {
+		files[path.Join("flows/agent", name)] = content
+	}
+	return files, nil
+}
+
+// addTemplate adds the files below an embedded folder.
+func addTemplate(files map[string][]byte, dir string) error {
+	return fs.WalkDir(template, dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		b, err := template.ReadFile(p)
-		name := strings.TrimPrefix(p, "template/")
+		name := strings.TrimPrefix(p, dir+"/")
 		if name == "gitignore" {
 			name = gitignore
 		}
 		files[name] = b
 		return err
 	})
-	return files, err
 }
 
 func (a *app) initCommand(end func(ending)) *cobra.Command {
@@ -63,18 +81,15 @@ func (a *app) initCommand(end func(ending)) *cobra.Command {
 			human:  joinLines(append(lines, next)),
 		}
 	}, end)
-	c.Flags().Var(&onceWord{into: &client, words: []string{"codex", "claude", "pi"}}, "client", "also write a Flow that talks to codex, claude or pi")
+	c.Flags().Var(&onceWord{into: &client, words: []string{"codex", "claude", "pi"}}, "client", "also write an Agent that works through codex, claude or pi")
 	return c
 }
 
 func (a *app) initialise(dir, client string) (written []string, err error) {
-	if client != "" {
-		return nil, refuse(codeFeature, "--client is not offered yet: this version of jig cannot start native clients")
-	}
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(a.dir, dir)
 	}
-	files, err := starter()
+	files, err := starter(client)
 	if err != nil {
 		return nil, err
 	}
@@ -87,10 +102,10 @@ func (a *app) initialise(dir, client string) (written []string, err error) {
 	}
 	defer root.Close()
 	for name := range files {
-		// flows/hello is ours as a whole; beside it may be other Flows.
+		// A Flow is ours as a whole; beside it may be others.
 		taken := name
-		if strings.HasPrefix(name, "flows/hello/") {
-			taken = "flows/hello"
+		if parts := strings.SplitN(name, "/", 3); len(parts) == 3 && parts[0] == "flows" {
+			taken = parts[0] + "/" + parts[1]
 		}
 		if _, err := root.Lstat(taken); err == nil && name != gitignore {
 			return nil, refuse(codeInitExists, taken+" is there already, and nothing is overwritten")

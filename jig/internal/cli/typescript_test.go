@@ -15,7 +15,7 @@ import (
 func compile(t *testing.T, files map[string]string) (said string, fine bool) {
 	t.Helper()
 	dir := t.TempDir()
-	all, err := starter()
+	all, err := starter("codex")
 	require.NoError(t, err)
 	for name, text := range files {
 		all[name] = []byte(text)
