@@ -11,14 +11,16 @@ import (
 
 	"github.com/magi-jig/magi-jig/jig/internal/cli"
 	"github.com/magi-jig/magi-jig/jig/internal/client/adapter"
+	"github.com/magi-jig/magi-jig/jig/internal/client/claude"
 	"github.com/magi-jig/magi-jig/jig/internal/client/codex"
+	"github.com/magi-jig/magi-jig/jig/internal/client/pi"
 	"github.com/magi-jig/magi-jig/jig/internal/engine"
 	"github.com/magi-jig/magi-jig/jig/internal/project"
 	"github.com/magi-jig/magi-jig/jig/internal/sandbox"
 )
 
 // natives are the native protocols that the adapter speaks.
-var natives = map[string]adapter.Factory{"codex": codex.New}
+var natives = map[string]adapter.Factory{"codex": codex.New, "claude": claude.New, "pi": pi.New}
 
 func main() {
 	args := os.Args[1:]
