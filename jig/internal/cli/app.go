@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/magi-jig/magi-jig/jig/internal/project"
+	"github.com/magi-jig/magi-jig/jig/internal/retain"
 	"github.com/magi-jig/magi-jig/jig/internal/sandbox"
 	"github.com/magi-jig/magi-jig/jig/internal/state"
 )
@@ -36,8 +37,6 @@ type app struct {
 
 	interrupted atomic.Bool
 	force       chan struct{} // closed at the second signal
-
-	opener project.ClientOpener // nil: no native clients
 }
 
 // Main is the jig command. It returns the exit status.
@@ -233,7 +232,7 @@ func (a *app) nothingHere(err error) error {
 }
 
 func (a *app) recover(ctx context.Context, d *state.Dir) error {
-	lost, err := d.Recover(ctx, lostRecord, nil)
+	lost, err := d.Recover(ctx, lostRecord, retain.Settle)
 	for _, r := range lost {
 		a.warn("run %s was lost: its jig ended before it did", escape(r.ID))
 	}

@@ -83,11 +83,14 @@ func refusalOf(err error) *refusal {
 	var unusable *sandbox.UnavailableError
 	var failed *fault.Error
 	var lock *review.LockError
+	var agent *project.AgentError
 	switch {
 	case errors.As(err, &own):
 		return own
 	case errors.As(err, &declared):
 		return declaredRefusal(declared)
+	case errors.As(err, &agent):
+		return refuse(codeUsage, agent.Error())
 	case errors.Is(err, project.ErrNotFound):
 		return &refusal{code: codeNotFound, message: err.Error(), hint: "run jig init, or change to the project's folder"}
 	case errors.Is(err, state.ErrNone):
@@ -119,8 +122,12 @@ func refusalOf(err error) *refusal {
 func declaredRefusal(r *project.Refusal) *refusal {
 	out := &refusal{code: codeCandidate, message: "the project cannot be taken as it is", diagnostics: r.Diagnostics}
 	for _, d := range r.Diagnostics {
-		if d.Code == project.CodeHTTPUnavailable {
+		switch {
+		case d.Code == project.CodeHTTPUnavailable:
 			out.code, out.message = d.Code, "a grant of the project cannot be used"
+		case strings.HasPrefix(d.Code, "PROJECT_ACP_"):
+			out.code, out.message = d.Code, "a native client that a grant names cannot be used"
+			return out
 		}
 	}
 	return out

@@ -31,8 +31,6 @@ func (a *app) doctorCommand(end func(ending)) *cobra.Command {
 	}, end)
 }
 
-func isClient(s string) bool { return s == "codex" || s == "claude" || s == "pi" }
-
 // doctor tries the real thing: both kinds of scope with their real flags.
 func (a *app) doctor(ctx context.Context) ending {
 	checks := a.examine(ctx)

@@ -30,6 +30,9 @@ type grantRecord struct {
 	MaxTurns       int         `json:"maxTurns"`
 	RetainSessions bool        `json:"retainSessions"`
 	Origin         grantOrigin `json:"origin"`
+
+	declared *author.ACP // what the project has, where the argument made another of it
+	endpoint string      // empty: the client's own
 }
 
 type grantOrigin struct {
@@ -52,7 +55,7 @@ func (a *app) reviewEnding(r *reviewed) ending {
 		if r.plan.Changes != nil {
 			rec["changes"] = r.plan.Changes
 		}
-		rec["targets"], rec["grants"] = targetRecords(r.plan.Candidate.Meaning), grantRecords(r.plan.Candidate.Meaning)
+		rec["targets"], rec["grants"] = targetRecords(r.plan.Candidate.Meaning), grantRecords(r.plan.Candidate)
 		rec["digest"] = r.plan.Digest
 		if r.plan.Base > 0 {
 			rec["base"] = r.plan.Base
@@ -98,8 +101,8 @@ func targetRecords(m *project.Meaning) []targetRecord {
 	return list
 }
 
-func grantRecords(m *project.Meaning) []grantRecord {
-	list := []grantRecord{}
+func grantRecords(c *project.Candidate) []grantRecord {
+	list, m := []grantRecord{}, c.Meaning
 	for _, name := range slices.Sorted(maps.Keys(m.Targets)) {
 		id, binding := strings.CutPrefix(name, "binding:")
 		if !binding {
@@ -111,24 +114,45 @@ func grantRecords(m *project.Meaning) []grantRecord {
 			if s.Kind != project.KindACP || err != nil {
 				continue
 			}
-			r := grantRecord{
-				Binding: id, Slot: slot, Client: g.ACP.Client, MaxTurns: max(g.ACP.MaxTurns, 1), RetainSessions: g.ACP.RetainSessions,
-				Origin: grantOrigin{Client: "project", Model: "operator"},
-			}
-			if g.ACP.Model != "" {
-				r.Model, r.Origin.Model = &g.ACP.Model, "project"
-			}
-			if s.Shown != nil {
-				r.Authentication, r.Executable = &s.Shown.Authentication, &s.Shown.Executable
-				if s.Shown.Model != "" {
-					r.Model = &s.Shown.Model
-				}
-			}
-			list = append(list, r)
+			list = append(list, grantOf(c, id, slot, s, g.ACP))
 		}
 	}
 	return list
 }
+
+// grantOf says what a slot is lent, and who decided it.
+func grantOf(c *project.Candidate, id, slot string, s project.Slot, g *author.ACP) grantRecord {
+	r := grantRecord{
+		Binding: id, Slot: slot, Client: g.Client, MaxTurns: max(g.MaxTurns, 1), RetainSessions: g.RetainSessions,
+		Origin: grantOrigin{Client: originProject, Model: project.ModelFromClient},
+	}
+	if c.Agent != "" {
+		r.Origin.Client = originArgument
+	}
+	if g.Model != "" {
+		r.Model, r.Origin.Model = &g.Model, originProject
+	}
+	if s.Shown == nil {
+		return r
+	}
+	r.Authentication, r.Executable, r.Origin.Model = &s.Shown.Authentication, &s.Shown.Executable, s.Shown.ModelFrom
+	if s.Shown.Model != "" {
+		r.Model = &s.Shown.Model
+	}
+	if declared, err := author.ParseGrant(s.Declared); s.Declared != nil && err == nil {
+		r.declared = declared.ACP
+	}
+	if e := c.Meaning.Providers[s.Provider].Endpoint; e != nil {
+		r.endpoint = *e
+	}
+	return r
+}
+
+// Origins of a grant's client and model, beside those of package project.
+const (
+	originProject  = project.ModelFromGrant
+	originArgument = "argument"
+)
 
 var symbols = map[string]string{review.OpAdd: "+", review.OpChange: "~", review.OpRemove: "-"}
 var opColors = map[string]string{review.OpAdd: green, review.OpChange: yellow, review.OpRemove: red}
@@ -168,7 +192,7 @@ func planText(s style, r *reviewed) string {
 	if len(p.Candidate.Meaning.Targets) == 0 {
 		b.WriteString("  none\n")
 	}
-	for _, g := range grantRecords(p.Candidate.Meaning) {
+	for _, g := range grantRecords(p.Candidate) {
 		fmt.Fprintf(&b, "  %s\n", s.wrap(grantLine(g), 4))
 	}
 	fmt.Fprintf(&b, "plan %s\n", p.Digest)
@@ -182,9 +206,20 @@ func grantLine(g grantRecord) string {
 		}
 		return escape(*p)
 	}
-	line := fmt.Sprintf("binding:%s#%s is lent %s (from %s), model %s (from %s), authentication %s, executable %s, %d turns",
-		g.Binding, g.Slot, g.Client, g.Origin.Client, or(g.Model, "of the client"), g.Origin.Model,
-		or(g.Authentication, "not examined"), or(g.Executable, "not examined"), g.MaxTurns)
+	from := g.Client + " (from " + g.Origin.Client + ")"
+	if g.declared != nil {
+		from = fmt.Sprintf("%s (from %s; the project has %s", g.Client, g.Origin.Client, g.declared.Client)
+		if g.declared.Model != "" {
+			from += " with model " + escape(g.declared.Model) + ", which is dropped"
+		}
+		from += ")"
+	}
+	line := fmt.Sprintf("binding:%s#%s is lent %s, model %s (from %s), authentication %s, executable %s",
+		escape(g.Binding), escape(g.Slot), from, or(g.Model, "of the client"), g.Origin.Model, or(g.Authentication, "not examined"), or(g.Executable, "not examined"))
+	if g.endpoint != "" {
+		line += ", endpoint " + escape(g.endpoint)
+	}
+	line += fmt.Sprintf(", %d turns", g.MaxTurns)
 	if g.RetainSessions {
 		line += ", may keep sessions"
 	}

@@ -33,7 +33,7 @@ func (a *app) reviewCommand(end func(ending)) *cobra.Command {
 	f := c.Flags()
 	flag(f, &o.yes, "yes", "approve without asking")
 	flag(f, &o.authority, "allow-authority-changes", "with --yes, approve new and changed grants too")
-	word(f, &o.agent, "agent", "review with this client in every acp grant")
+	f.Var(&onceWord{into: &o.agent, words: clients}, "agent", "review with this client in every acp grant")
 	flag(f, &o.plan, "plan", "only compute and print the plan")
 	word(f, &o.approve, "approve", "approve the plan with this digest and no other")
 	flag(f, &o.details, "details", "show each change whole")
@@ -73,8 +73,6 @@ func (a *app) runReview(ctx context.Context, r *reviewed) error {
 		return refuse(codeUsage, "--plan only prints; it goes with neither --yes nor --approve")
 	case r.o.yes && r.o.approve != "":
 		return refuse(codeUsage, "--approve names what is approved; it does not go with --yes")
-	case r.o.agent != "" && a.opener == nil:
-		return refuse(codeFeature, "--agent is not offered yet: this version of jig cannot start native clients")
 	}
 	if !project.Is(a.dir) {
 		return project.ErrNotFound
@@ -91,7 +89,7 @@ func (a *app) runReview(ctx context.Context, r *reviewed) error {
 		return err
 	}
 	defer held.End()
-	candidate, err := a.candidate(ctx, d)
+	candidate, err := a.candidate(ctx, d, r.o.agent)
 	if err != nil {
 		return err
 	}
@@ -114,7 +112,7 @@ func (a *app) runReview(ctx context.Context, r *reviewed) error {
 }
 
 // candidate reads the project as it is now.
-func (a *app) candidate(ctx context.Context, d *state.Dir) (*project.Candidate, error) {
+func (a *app) candidate(ctx context.Context, d *state.Dir, agent string) (*project.Candidate, error) {
 	launcher, bwrap, err := a.launcher()
 	if err != nil {
 		return nil, err
@@ -127,7 +125,11 @@ func (a *app) candidate(ctx context.Context, d *state.Dir) (*project.Candidate, 
 	if err != nil {
 		return nil, err
 	}
-	jig, _, err := d.Binary(a.self, known)
+	jig, digest, err := d.Binary(a.self, known)
+	if err != nil {
+		return nil, err
+	}
+	opener, err := a.opener(jig, digest)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +137,7 @@ func (a *app) candidate(ctx context.Context, d *state.Dir) (*project.Candidate, 
 	candidate, err := project.Load(ctx, project.Options{
 		Dir: a.dir, Evaluator: evaluator, Store: d.Packages(), Environment: a.env,
 		Reach: func() (*project.Reach, error) { return project.NewReach(a.env) },
-		Bwrap: bwrap, Opener: a.opener,
+		Bwrap: bwrap, Opener: opener, Agent: agent,
 	})
 	if closed := evaluator.Close(); err == nil && closed != nil {
 		return nil, closed

@@ -15,6 +15,7 @@ import (
 	"github.com/magi-jig/magi-jig/acpframing/json0"
 	"github.com/magi-jig/magi-jig/jig/internal/fault"
 	"github.com/magi-jig/magi-jig/jig/internal/project"
+	"github.com/magi-jig/magi-jig/jig/internal/retain"
 	"github.com/magi-jig/magi-jig/jig/internal/review"
 	"github.com/magi-jig/magi-jig/jig/internal/sandbox"
 	"github.com/magi-jig/magi-jig/jig/internal/schema0"
@@ -87,6 +88,8 @@ type prepared struct {
 	launcher *sandbox.Launcher
 	jig      string
 	reach    *project.Reach
+	natives  *natives             // nil: no acp grant
+	warnings []project.Diagnostic // found before the run began
 	run      *state.Run
 	deadline time.Time
 }
@@ -143,14 +146,28 @@ func (a *app) prepare(ctx context.Context, o runOptions) (*prepared, error) {
 	if err := a.surroundings(p); err != nil {
 		return nil, err
 	}
-	if p.jig, _, err = p.d.Binary(a.self, known); err != nil {
+	digest := ""
+	if p.jig, digest, err = p.d.Binary(a.self, known); err != nil {
 		return nil, err
+	}
+	if p.native() {
+		opener, err := a.opener(p.jig, digest)
+		if err != nil {
+			return nil, err
+		}
+		p.natives = &natives{a: a, p: p, opener: opener}
+		if err := p.natives.check(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	now := time.Now()
 	p.deadline = now.Add(p.timeout)
+	if p.natives != nil {
+		p.natives.deadline = p.deadline
+	}
 	p.run, err = p.d.StartRun(now, p.deadline, func(t *state.Tx) (state.RunRecord, error) {
 		current, _, err := admitted(t)
 		if err == nil && current != number {
@@ -313,7 +330,7 @@ func (a *app) perform(ctx context.Context, p *prepared) ending {
 	rec, status := a.runRecord(p, result, show, launcher.unclean())
 	line, err := rec.encode()
 	if err == nil {
-		err = p.run.Finish(time.Now(), state.Terminal{Status: status, Record: line, Stderr: onlyText(result.Stderr)}, nil)
+		err = p.run.Finish(time.Now(), state.Terminal{Status: status, Record: line, Stderr: onlyText(result.Stderr)}, retain.Settle)
 	}
 	if err != nil {
 		r := refusalOf(err)
@@ -325,7 +342,7 @@ func (a *app) perform(ctx context.Context, p *prepared) ending {
 
 // runRecord is what is told of a run that ended.
 func (a *app) runRecord(p *prepared, result tree.Result, show *show, unclean bool) (record, string) {
-	rec := record{"runId": p.run.ID, "diagnostics": show.diagnostics()}
+	rec := record{"runId": p.run.ID, "diagnostics": slices.Concat([]project.Diagnostic{}, p.warnings, show.diagnostics())}
 	status := statusSucceeded
 	if result.Err != nil {
 		status = statusFailed

@@ -176,7 +176,7 @@ func (d *differ) targets(a, b *project.Meaning) error {
 			return err
 		}
 		for _, slot := range union(was.Slots, is.Slots) {
-			if err := d.slot(name+"#"+slot, was, is, slot); err != nil {
+			if err := d.slot(name+"#"+slot, a, b, was, is, slot); err != nil {
 				return err
 			}
 		}
@@ -211,33 +211,18 @@ func identity(i *contract.Identity) any {
 	return i
 }
 
-func (d *differ) slot(subject string, was, is project.Target, name string) error {
+func (d *differ) slot(subject string, a, b *project.Meaning, was, is project.Target, name string) error {
 	before, had := was.Slots[name]
 	after, has := is.Slots[name]
 	if err := d.value(KindGrant, subject, granted(was, before), granted(is, after)); err != nil {
 		return err
 	}
 	if before.Grant != nil && after.Grant != nil && before.Provider != after.Provider {
-		if err := d.provider(subject, before, after); err != nil {
+		if err := d.provider(subject, a.Providers, b.Providers, before, after); err != nil {
 			return err
 		}
 	}
 	return d.value(KindSlot, subject, filled(before, had), filled(after, has))
-}
-
-// provider reports an executable, an endpoint or a mode that is another one. The
-// digest itself says nothing to a person, so it stands only where nothing else
-// differs.
-func (d *differ) provider(subject string, before, after project.Slot) error {
-	of := func(s project.Slot) any {
-		if s.Shown == nil || before.Shown != nil && after.Shown != nil && *before.Shown == *after.Shown {
-			return struct {
-				Identity string `json:"identity"`
-			}{s.Provider}
-		}
-		return s.Shown
-	}
-	return d.value(KindProvider, subject, of(before), of(after))
 }
 
 func granted(t project.Target, s project.Slot) any {
