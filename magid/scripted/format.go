@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -10,23 +11,87 @@ import (
 // Format is a model server's way to write a reply.
 type Format string
 
-// Chat is OpenAI Chat Completions, streaming. It is the only format today.
-const Chat Format = "chat"
+// The formats, all of them streaming.
+const (
+	// Chat is OpenAI Chat Completions.
+	Chat Format = "chat"
+	// Responses is OpenAI Responses.
+	Responses Format = "responses"
+	// Messages is Anthropic Messages.
+	Messages Format = "messages"
+)
 
 // formatOf gives the format that a path asks for.
 func formatOf(path string) (Format, bool) {
-	if strings.HasSuffix(path, "/chat/completions") {
-		return Chat, true
+	for suffix, f := range map[string]Format{"/chat/completions": Chat, "/responses": Responses, "/messages": Messages} {
+		if strings.HasSuffix(path, suffix) {
+			return f, true
+		}
 	}
 	return "", false
 }
 
-// write gives the bytes of a step that says what the model does. An unknown
-// format is written as Chat.
-func (f Format) write(s Step) string {
+// writer writes the steps of one reply that say what the model does. Formats but
+// Chat tell the whole of a piece once more at its end, so it keeps them.
+type writer struct {
+	format Format
+	number int    // of the request; part of every id
+	model  string // that the request named
+
+	began  bool
+	items  []string        // the finished pieces, as the format writes them
+	open   op              // opText, opRefusal, opCall: what the open piece is; opNothing: none is
+	call   Call            // of an open call
+	told   strings.Builder // what was told of the open piece
+	reason string          // of Finish
+	in     int
+	out    int
+}
+
+func (f Format) writer(number int, model string) *writer {
+	return &writer{format: f, number: number, model: cmp.Or(model, "scripted")}
+}
+
+// write gives the bytes of a step. An unknown format is written as Chat.
+func (w *writer) write(s Step) string {
+	switch w.format {
+	case Responses:
+		return w.responses(s)
+	case Messages:
+		return w.messages(s)
+	default:
+		return chat(s)
+	}
+}
+
+// id names something of this reply.
+func (w *writer) id(kind string, n int) string {
+	return kind + "_scripted_" + strconv.Itoa(w.number) + "_" + strconv.Itoa(n)
+}
+
+// named is an event with its name, as the formats but Chat write them.
+func named(name, members string) string {
+	return "event: " + name + "\ndata: {" + `"type":` + quote(name) + members + "}\n\n"
+}
+
+// isOpen reports whether the step goes on with the open piece.
+func (w *writer) isOpen(s Step) bool {
+	if s.op == opArguments {
+		return w.open == opCall && w.call.Index == s.call.Index
+	}
+	return s.op == w.open && s.op != opCall
+}
+
+func errorObject(s Step) string {
+	return `{"message":` + quote(s.data) + `,"type":"scripted_error","code":null}`
+}
+
+func chat(s Step) string {
 	switch s.op {
 	case opText:
 		return chatChoice(`{"content":`+quote(s.data)+`}`, "")
+	case opRefusal:
+		return chatChoice(`{"refusal":`+quote(s.data)+`}`, "")
 	case opCall:
 		return chatChoice(`{"tool_calls":[`+chatCall(s.call)+`]}`, "")
 	case opArguments:
@@ -39,6 +104,8 @@ func (f Format) write(s Step) string {
 			`,"total_tokens":` + strconv.Itoa(s.in+s.out) + `}`)
 	case opDone:
 		return "data: [DONE]\n\n"
+	case opError:
+		return `{"error":` + errorObject(s) + `}`
 	default:
 		return ""
 	}

@@ -29,6 +29,7 @@ const MaxScriptBytes = 4 << 20
 //	pace DURATION                    wait between these pieces
 //
 //	text REST                        a piece of the model's text
+//	refusal REST                     a piece of what the model says instead
 //	call INDEX ID NAME [REST]        a call and its arguments, or their beginning; INDEX -1 and ID "" are left out
 //	arguments INDEX REST             a further piece of the arguments
 //	finish REST                      why the model stopped
@@ -126,6 +127,8 @@ func (p *parser) step(verb string) Step {
 	switch verb {
 	case "text":
 		return Text(p.tail("text"))
+	case "refusal":
+		return Refusal(p.tail("text"))
 	case "call":
 		c := Call{Index: p.number("index", -1, 1<<31-1), ID: p.arg("id"), Name: p.arg("name")}
 		if p.rest != "" {

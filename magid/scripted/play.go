@@ -12,8 +12,8 @@ var errHungUp = errors.New("scripted: the client hung up")
 // play writes one reply. Its error is nil only when the reply ended as its
 // framing says. Nothing is owed once the format's last event is out: a client may
 // go then.
-func (k *conn) play(f Format, r Reply, keep bool) (owed bool, err error) {
-	p := player{conn: k, format: f, reply: r, keep: keep}
+func (k *conn) play(a exchange, keep bool) (owed bool, err error) {
+	p := player{conn: k, exchange: a, writer: a.writer(), keep: keep}
 	err = p.all()
 	return !p.done, err
 }
@@ -40,15 +40,15 @@ func (p *player) all() error {
 
 type player struct {
 	*conn
-	format  Format
-	reply   Reply
+	exchange
+	writer  *writer
 	keep    bool
 	started bool // a piece of the body is out
 	done    bool // the format's last event is out
 }
 
 func (p *player) head() error {
-	return p.send(p.reply.head(p.format, time.Now(), p.keep))
+	return p.send(p.reply.head(p.exchange.writer(), time.Now(), p.keep))
 }
 
 func (p *player) steps(steps []Step) error {
@@ -76,7 +76,7 @@ func (p *player) step(s Step) error {
 		return errEnd
 	case opReset:
 		// Linger 0 makes the close that follows a reset.
-		if t, ok := p.c.(*net.TCPConn); ok {
+		if t, ok := under(p.c).(*net.TCPConn); ok {
 			_ = t.SetLinger(0)
 		}
 		return errEnd
@@ -95,7 +95,7 @@ func (p *player) step(s Step) error {
 		}
 		return nil
 	default:
-		err := p.write(p.format.write(s))
+		err := p.write(p.writer.write(s))
 		p.done = p.done || s.op == opDone && err == nil
 		return err
 	}

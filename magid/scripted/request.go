@@ -17,6 +17,8 @@ type Request struct {
 	Status int
 	Method string
 	Path   string
+	// Query is what stood behind the path, without its question mark.
+	Query  string
 	Header http.Header
 	// Body is the raw body.
 	Body []byte

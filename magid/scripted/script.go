@@ -78,10 +78,10 @@ func CallReply(calls ...Call) Reply {
 	return r
 }
 
-// ErrorReply refuses with a status and the error object that model servers use.
+// ErrorReply refuses with a status and the error object of the request's format.
 func ErrorReply(status int, message string, header ...Field) Reply {
 	return Reply{Status: status, Header: header, Framing: Length, Steps: []Step{
-		Write(`{"error":{"message":` + quote(message) + `,"type":"scripted_error","code":null}}`),
+		{op: opError, data: message, in: status},
 	}}
 }
 
@@ -90,10 +90,10 @@ func ErrorReply(status int, message string, header ...Field) Reply {
 // cut stay. n beyond the body leaves the whole body, still followed by last.
 func (r Reply) Cut(f Format, n int, last Step) Reply {
 	if r.Framing == Length && r.declared == 0 {
-		r.declared = size(f, r.Steps) // the header still promises the whole
+		r.declared = size(f.writer(0, ""), r.Steps) // the header still promises the whole
 	}
 	var steps []Step
-	for _, s := range flatten(f, r.Steps) {
+	for _, s := range flatten(f.writer(0, ""), r.Steps) {
 		if len(s.written()) > n {
 			steps = append(steps, Write(s.data[:n]))
 			break
@@ -109,7 +109,7 @@ func (r Reply) Cut(f Format, n int, last Step) Reply {
 // that never ends is taken once.
 func (r Reply) Body(f Format) []byte {
 	var b []byte
-	for _, s := range flatten(f, r.Steps) {
+	for _, s := range flatten(f.writer(0, ""), r.Steps) {
 		b = append(b, s.written()...)
 	}
 	return b
@@ -121,8 +121,8 @@ func (r Reply) Wire(f Format) []byte {
 	if r.Framing == Raw {
 		return r.Body(f)
 	}
-	b := r.head(f, time.Time{}, false)
-	for _, s := range flatten(f, r.Steps) {
+	b := r.head(f.writer(0, ""), time.Time{}, false)
+	for _, s := range flatten(f.writer(0, ""), r.Steps) {
 		for _, piece := range r.pieces(s.written()) {
 			b = r.frame(b, piece)
 		}
@@ -141,7 +141,7 @@ func (r Reply) status() int {
 }
 
 // head gives the status line and the header. A zero date is left out.
-func (r Reply) head(f Format, date time.Time, keep bool) []byte {
+func (r Reply) head(w *writer, date time.Time, keep bool) []byte {
 	b := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\n", r.status(), http.StatusText(r.status()))
 	if !date.IsZero() {
 		b = fmt.Appendf(b, "Date: %s\r\n", date.UTC().Format(http.TimeFormat))
@@ -164,7 +164,7 @@ func (r Reply) head(f Format, date time.Time, keep bool) []byte {
 	case Chunked:
 		b = append(b, "Transfer-Encoding: chunked\r\n"...)
 	case Length:
-		b = fmt.Appendf(b, "Content-Length: %d\r\n", cmp.Or(r.declared, size(f, r.Steps)))
+		b = fmt.Appendf(b, "Content-Length: %d\r\n", cmp.Or(r.declared, size(w, r.Steps)))
 	}
 	if !keep {
 		b = append(b, "Connection: close\r\n"...)

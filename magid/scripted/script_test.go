@@ -32,7 +32,7 @@ func TestBodiesOfBytes(t *testing.T) {
 	}}
 	const want = "adata: b\ndata: c\n\n: d\n\nefefg"
 	require.Equal(t, want, string(r.Body(Chat)))
-	require.Equal(t, len(want), size(Chat, r.Steps))
+	require.Equal(t, len(want), size(Chat.writer(0, ""), r.Steps))
 }
 
 func TestWire(t *testing.T) {

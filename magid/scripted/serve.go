@@ -6,8 +6,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tidwall/gjson"
 )
 
 // conn is one connection being served.
@@ -39,8 +42,8 @@ func (s *Server) serve(c net.Conn) {
 		if err != nil {
 			return
 		}
-		record, reply, format := s.choose(req, body)
-		keep := !req.Close && len(body) <= s.limits.RequestBytes && (reply.Framing == Chunked || reply.Framing == Length)
+		a := s.choose(req, body)
+		keep := !req.Close && len(body) <= s.limits.RequestBytes && (a.reply.Framing == Chunked || a.reply.Framing == Length)
 
 		// The next byte of the client, or its end, is waited for beside the reply:
 		// so a client that hangs up ends a reply that waits.
@@ -53,9 +56,9 @@ func (s *Server) serve(c net.Conn) {
 			}
 			peeked <- err
 		})
-		owed, err := k.play(format, reply, keep)
-		*record.hungUp = owed && err == errHungUp
-		close(record.ended)
+		owed, err := k.play(a, keep)
+		*a.record.hungUp = owed && err == errHungUp
+		close(a.record.ended)
 		if err != nil || !keep {
 			_ = c.Close()
 			<-peeked
@@ -67,49 +70,84 @@ func (s *Server) serve(c net.Conn) {
 	}
 }
 
+// exchange is a request and what it gets.
+type exchange struct {
+	record Request
+	reply  Reply
+	format Format
+}
+
+func (a exchange) writer() *writer {
+	return a.format.writer(a.record.Number, gjson.GetBytes(a.record.Body, "model").String())
+}
+
 // choose records a request and decides its reply. Requests are numbered in the
 // order in which their replies are chosen.
-func (s *Server) choose(req *http.Request, body []byte) (Request, Reply, Format) {
+func (s *Server) choose(req *http.Request, body []byte) exchange {
 	s.turn.Lock()
 	defer s.turn.Unlock()
-	record := Request{
+	a := exchange{record: Request{
 		At:     time.Now(),
 		Method: req.Method,
 		Path:   req.URL.Path,
+		Query:  req.URL.RawQuery,
 		Header: req.Header,
 		Body:   body,
 		ended:  make(chan struct{}),
 		hungUp: new(bool),
-	}
+	}}
 	s.mu.Lock()
-	record.Number = len(s.requests) + 1
-	full := record.Number > s.limits.Requests
+	a.record.Number = len(s.requests) + 1
+	full := a.record.Number > s.limits.Requests
 	s.mu.Unlock()
 
-	format, known := formatOf(record.Path)
-	var reply Reply
+	var known bool
+	a.format, known = formatOf(a.record.Path)
+	reply, beside := aside(a.record)
 	switch {
 	case full:
-		return record, ErrorReply(http.StatusServiceUnavailable, "scripted: no more requests are kept"), format
+		a.reply = ErrorReply(http.StatusServiceUnavailable, "scripted: no more requests are kept")
+		return a
 	case len(body) > s.limits.RequestBytes:
-		record.Body = nil
-		reply = ErrorReply(http.StatusRequestEntityTooLarge, "scripted: the request is too large")
+		a.record.Body = nil
+		a.reply = ErrorReply(http.StatusRequestEntityTooLarge, "scripted: the request is too large")
+	case beside:
+		a.reply = reply
 	case !known:
-		reply = ErrorReply(http.StatusNotFound, "scripted: no model is served at this path")
+		a.reply = ErrorReply(http.StatusNotFound, "scripted: no model is served at this path")
 	case req.Method != http.MethodPost:
-		reply = ErrorReply(http.StatusMethodNotAllowed, "scripted: the method must be POST", Field{"Allow", http.MethodPost})
+		a.reply = ErrorReply(http.StatusMethodNotAllowed, "scripted: the method must be POST", Field{"Allow", http.MethodPost})
 	default:
-		reply = s.reply(record)
+		a.reply = s.reply(a.record)
 	}
-	if reply.Framing != Raw {
-		record.Status = reply.status()
+	if a.reply.Framing != Raw {
+		a.record.Status = a.reply.status()
+	}
+	if s.record != nil {
+		s.record(a.record)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.requests = append(s.requests, record)
+	s.requests = append(s.requests, a.record)
 	close(s.arrived)
 	s.arrived = make(chan struct{})
-	return record, reply, format
+	return a
+}
+
+// aside answers what model servers tell beside models' replies. It uses up no
+// reply of the script.
+func aside(r Request) (Reply, bool) {
+	body := ""
+	switch {
+	case r.Method == http.MethodGet && strings.HasSuffix(r.Path, "/models"):
+		// OpenAI's list and Codex's, both empty: every model's name is accepted.
+		body = `{"object":"list","data":[],"models":[]}`
+	case r.Method == http.MethodPost && strings.HasSuffix(r.Path, "/messages/count_tokens"):
+		body = `{"input_tokens":` + strconv.Itoa(1+len(r.Body)/4) + `}`
+	default:
+		return Reply{}, false
+	}
+	return Reply{Header: []Field{{"Content-Type", "application/json"}}, Framing: Length, Steps: []Step{Write(body)}}, true
 }
 
 // reply takes the reply of Respond, else the script's next.

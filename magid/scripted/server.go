@@ -19,7 +19,13 @@ type Options struct {
 	// takes part only where it reports true. It is called by one request at a
 	// time and must not call the server.
 	Respond func(Request) (Reply, bool)
-	Limits  Limits
+	// Record is optional: it is called with each request, in their order, before
+	// a byte of the reply is written. It must not call the server.
+	Record func(Request)
+	// TLS serves https, with a certificate for loopback by an authority that the
+	// server makes for itself; see [Server.Authority].
+	TLS    bool
+	Limits Limits
 }
 
 // Limits bounds a server. 0 means the default; a negative value is an error.
@@ -39,6 +45,8 @@ const headBytes = 1 << 20 // a request's line and header
 // A Server is safe for concurrent use.
 type Server struct {
 	respond func(Request) (Reply, bool)
+	record  func(Request)
+	tls     *identity // nil without TLS
 	limits  Limits
 	done    chan struct{} // closed by Close
 	running sync.WaitGroup
@@ -83,8 +91,17 @@ func New(o Options) (*Server, error) {
 			*f.value = f.otherwise
 		}
 	}
+	var tls *identity
+	if o.TLS {
+		var err error
+		if tls, err = newIdentity(); err != nil {
+			return nil, fmt.Errorf("scripted: %w", err)
+		}
+	}
 	return &Server{
 		respond: o.Respond,
+		record:  o.Record,
+		tls:     tls,
 		limits:  o.Limits,
 		done:    make(chan struct{}),
 		replies: append([]Reply(nil), o.Script.Replies...),
@@ -121,10 +138,14 @@ func StartReplies(replies ...Reply) (*Server, error) {
 func (s *Server) URL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.listener == nil {
-		return "http://127.0.0.1/v1"
+	scheme := "http://"
+	if s.tls != nil {
+		scheme = "https://"
 	}
-	return "http://" + s.listener.Addr().String() + "/v1"
+	if s.listener == nil {
+		return scheme + "127.0.0.1/v1"
+	}
+	return scheme + s.listener.Addr().String() + "/v1"
 }
 
 // Dial opens a connection to the server inside the process, whatever the address:
@@ -184,7 +205,7 @@ func (s *Server) Close() error {
 			_ = s.listener.Close()
 		}
 		for c := range s.conns {
-			_ = c.Close()
+			_ = under(c).Close() // at once: TLS would first say goodbye
 		}
 	}
 	s.mu.Unlock()
@@ -221,6 +242,9 @@ func (s *Server) take(c net.Conn) bool {
 	defer s.mu.Unlock()
 	if s.closed || len(s.conns) >= s.limits.Conns {
 		return false
+	}
+	if s.tls != nil {
+		c = s.tls.server(c)
 	}
 	s.conns[c] = struct{}{}
 	s.running.Go(func() {

@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -9,7 +10,7 @@ import (
 // package; the zero Step does nothing.
 type Step struct {
 	op    op
-	data  string // opWrite, opText: the bytes; opArguments: the fragment; opFinish: the reason; opHold: the name
+	data  string // opWrite, opText: the bytes; opArguments: the fragment; opFinish: the reason; opError: the message; opHold: the name
 	wait  time.Duration
 	call  Call // opCall, opArguments
 	in    int  // opUsage
@@ -31,11 +32,13 @@ const (
 	opRepeat
 	// What the model does: written in the format of the request.
 	opText
+	opRefusal
 	opCall
 	opArguments
 	opFinish
 	opUsage
 	opDone
+	opError
 )
 
 // Call is one tool call, or its beginning.
@@ -54,6 +57,9 @@ type Call struct {
 // are not, say it in bytes with Event.
 func Text(s string) Step { return Step{op: opText, data: s} }
 
+// Refusal is a piece of what the model says instead of an answer.
+func Refusal(s string) Step { return Step{op: opRefusal, data: s} }
+
 // ToolCall is a call with its name, and the first piece of its arguments or all.
 func ToolCall(c Call) Step { return Step{op: opCall, call: c} }
 
@@ -62,7 +68,9 @@ func Arguments(index int, fragment string) Step {
 	return Step{op: opArguments, call: Call{Index: index}, data: fragment}
 }
 
-// Finish is the reason why the model stopped, as the format spells it.
+// Finish is the reason why the model stopped, as the format spells it. The
+// spellings of Chat (stop, tool_calls, length, content_filter) are translated for
+// the other formats.
 func Finish(reason string) Step { return Step{op: opFinish, data: reason} }
 
 // Usage is the count of tokens in and out.
@@ -131,18 +139,17 @@ func (s Step) unrolled() int {
 
 // flatten turns what the model does into writes of the given format, and unrolls
 // repetitions; one that never ends is taken once.
-func flatten(f Format, steps []Step) []Step {
+func flatten(w *writer, steps []Step) []Step {
 	var flat []Step
 	for _, s := range steps {
 		switch {
 		case s.op == opNothing:
 		case s.op == opRepeat:
-			inner := flatten(f, s.steps)
 			for range s.unrolled() {
-				flat = append(flat, inner...)
+				flat = append(flat, flatten(w, s.steps)...)
 			}
 		case s.op >= opText:
-			flat = append(flat, Write(f.write(s)))
+			flat = append(flat, Write(w.write(s)))
 		default:
 			flat = append(flat, s)
 		}
@@ -150,18 +157,29 @@ func flatten(f Format, steps []Step) []Step {
 	return flat
 }
 
-// size is the length of the body that the steps write, without unrolling them.
-func size(f Format, steps []Step) int {
+// size is the length of the body that the steps write, without keeping it.
+func size(w *writer, steps []Step) int {
 	n := 0
 	for _, s := range steps {
 		switch {
+		case s.op == opRepeat && (w.format == Chat || !speaks(s.steps)):
+			n += size(w, s.steps) * s.unrolled()
 		case s.op == opRepeat:
-			n += size(f, s.steps) * s.unrolled()
+			for range s.unrolled() {
+				n += size(w, s.steps)
+			}
 		case s.op >= opText:
-			n += len(f.write(s))
+			n += len(w.write(s))
 		default:
 			n += len(s.written())
 		}
 	}
 	return n
+}
+
+// speaks reports whether a step among these says what the model does.
+func speaks(steps []Step) bool {
+	return slices.ContainsFunc(steps, func(s Step) bool {
+		return s.op >= opText || s.op == opRepeat && speaks(s.steps)
+	})
 }
