@@ -355,17 +355,19 @@ func (c *conversation) readNative(ctx context.Context) error {
 }
 
 // writeNative is the one writer to the adapter: the launch frame, then the lines
-// of the queue. It closes the input when the queue has ended. An adapter that has
-// gone takes nothing; whether that matters is seen by what it leaves unanswered.
+// of the queue. It closes the input when the queue has ended, and only then: where
+// the conversation fails, its scope is to be killed and not to be told. An adapter
+// that has gone takes nothing; whether that matters is seen by what it leaves
+// unanswered.
 func (c *conversation) writeNative(ctx context.Context) error {
 	in := c.scope.Input()
-	defer in.Close()
 	_, err := in.Write(c.launch)
 	clear(c.launch)
 	for {
 		select {
 		case b, more := <-c.write:
 			if !more {
+				in.Close()
 				return nil
 			}
 			if err == nil {
@@ -428,4 +430,6 @@ func (c *conversation) sendResponses(ctx context.Context) error {
 	return nil
 }
 
-func (c *conversation) drainErrors(context.Context) error { return drain(c.scope.Errors(), c.l.ErrorBytes) }
+func (c *conversation) drainErrors(context.Context) error {
+	return drain(c.scope.Errors(), c.l.ErrorBytes)
+}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -19,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/magi-jig/magi-jig/acpframing"
-	"github.com/magi-jig/magi-jig/acpprofile"
 	"github.com/magi-jig/magi-jig/jig/internal/acp"
 	"github.com/magi-jig/magi-jig/jig/internal/channel"
 	"github.com/magi-jig/magi-jig/jig/internal/client"
@@ -29,6 +29,8 @@ import (
 	"github.com/magi-jig/magi-jig/jig/internal/project"
 	"github.com/magi-jig/magi-jig/jig/internal/tree"
 )
+
+var long = flag.Bool("long", os.Getenv("CHECK_LONG") != "", "run the whole suite")
 
 const (
 	codex  = `{"kind":"acp","client":"codex"}`
@@ -53,6 +55,7 @@ type rig struct {
 	refused   error // of Prepare
 	unstarted error // of StartNative
 	peer      func(p *peer)
+	greet     bool // see hangs
 
 	resource *acp.Resource
 	scope    *scope
@@ -158,8 +161,8 @@ func (r *rig) notes() string {
 	defer r.mu.Unlock()
 	var all []string
 	for _, e := range r.events {
-		if e.Note != "" {
-			all = append(all, e.Note)
+		if e.Diagnostic.Message != "" {
+			all = append(all, e.Diagnostic.Message)
 		}
 	}
 	return strings.Join(all, "\n")
@@ -178,12 +181,18 @@ func (r *rig) trySend(frame string) error {
 	for s.More() {
 		item, err := s.Next(nil)
 		require.NoError(r, err)
-		r.items = append(r.items, item)
+		r.keep(item)
 		if err := r.requests.Send(r.Context(), item); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (r *rig) keep(item []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.items = append(r.items, item)
 }
 
 // next is the next frame of the responses; "" is their end.
@@ -194,10 +203,9 @@ func (r *rig) next() string {
 		require.NoError(r, err)
 		if item.End {
 			require.NoError(r, r.joiner.Finish())
-			r.end = true
 			return ""
 		}
-		r.items = append(r.items, item.Value)
+		r.keep(item.Value)
 		if strings.HasPrefix(string(item.Value), `{"configuration"`) {
 			return string(item.Value)
 		}
@@ -219,7 +227,7 @@ func (r *rig) lost() fault.Code {
 			return f.Code
 		}
 		require.False(r, item.End, "the responses ended cleanly")
-		r.items = append(r.items, item.Value)
+		r.keep(item.Value)
 	}
 }
 
@@ -320,7 +328,7 @@ func (r *rig) StartNative(ctx context.Context, p *client.Plan) (acp.Scope, error
 	inHost, inPeer := net.Pipe()
 	outHost, outPeer := net.Pipe()
 	errHost, errPeer := net.Pipe()
-	s := &scope{in: inHost, out: outHost, err: errHost, ended: make(chan struct{}), told: make(chan struct{})}
+	s := &scope{greet: r.greet, in: inHost, out: outHost, err: errHost, ended: make(chan struct{}), told: make(chan struct{})}
 	r.scope = s
 	p0 := &peer{T: r.T, s: s, conn: inPeer, in: bufio.NewReaderSize(inPeer, 1<<16), out: outPeer, err: errPeer}
 	s.ends = []io.Closer{inPeer, outPeer, errPeer}
@@ -340,6 +348,7 @@ type scope struct {
 	ends         []io.Closer
 	ended, told  chan struct{}
 	frame        *launch.Frame
+	greet        bool
 
 	mu         sync.Mutex
 	once       sync.Once
@@ -481,6 +490,8 @@ func field(line, name string) string {
 	return ""
 }
 
+func contains(s, part string) bool { return strings.Contains(s, part) }
+
 func method(line string) string { return field(line, "method") }
 
 func (p *peer) answer(line, result string) error {
@@ -589,4 +600,13 @@ func silent(p *peer) {
 	<-p.s.ended
 }
 
-var _ = acpprofile.Setting{}
+// counter counts what is written through it.
+type counter struct {
+	net.Conn
+	n int
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	c.n += len(b)
+	return c.Conn.Write(b)
+}

@@ -34,6 +34,9 @@ func (r *Resource) read(c tree.ResourceCall) (order, *fault.Error) {
 	if o.MaxTurns == 0 {
 		o.MaxTurns = 1
 	}
+	if err := r.agreement.CheckInput(c.Input); err != nil {
+		return o, fault.New(fault.InvalidInput, sayInput)
+	}
 	if err := o.input(c.Input); err != nil {
 		return o, err
 	}
@@ -51,9 +54,11 @@ func (r *Resource) read(c tree.ResourceCall) (order, *fault.Error) {
 	return o, nil
 }
 
+const sayInput = "the input is neither null nor a session request"
+
 // input reads the one value a call takes: null, or a request for a session.
 func (o *order) input(raw []byte) *fault.Error {
-	invalid := fault.New(fault.InvalidInput, "the input is neither null nor a session request")
+	invalid := fault.New(fault.InvalidInput, sayInput)
 	var in *struct {
 		Session *struct {
 			Retain   *bool   `json:"retain"`

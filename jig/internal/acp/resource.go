@@ -137,7 +137,7 @@ func (a *call) perform() (jsontext.Value, *fault.Error) {
 		defer a.credential.Zero()
 	}
 	for _, warning := range prepared.Warnings {
-		a.watch.event(Event{Note: warning.Message})
+		a.watch.event(Event{Diagnostic: warning})
 	}
 	if f := a.claim(); f != nil {
 		return nil, f
@@ -160,7 +160,7 @@ func (a *call) perform() (jsontext.Value, *fault.Error) {
 		if f := a.stopped(); f != nil {
 			return nil, f
 		}
-		a.watch.event(Event{Note: "the scope of the client could not be started: " + err.Error()})
+		a.watch.note("the scope of the client could not be started: " + err.Error())
 		return nil, uncertain(sayStart)
 	}
 	c.scope = scope

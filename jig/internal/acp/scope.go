@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/magi-jig/magi-jig/jig/internal/client"
+	"github.com/magi-jig/magi-jig/jig/internal/client/launch"
 )
 
 // Starter starts native scopes. An error means that nothing of the scope is
@@ -48,9 +49,10 @@ type Exit struct {
 
 // Evidence is what is known of the native client's process.
 type Evidence struct {
-	Seen       bool     // the adapter saw its end
-	Code       *int     // nil where a signal ended it
-	Signal     *string  // nil where it ended by itself
-	Terminated bool     // it had been asked to end
-	Sessions   *os.File // of the client's sessions; nil: none came; the scope's own
+	Categories []launch.Category // kinds of failure that the adapter told of
+	Seen       bool              // the adapter saw its end
+	Code       *int              // nil where a signal ended it
+	Signal     *string           // nil where it ended by itself
+	Terminated bool              // it had been asked to end
+	Sessions   *os.File          // of the client's sessions; nil: none came; the scope's own
 }

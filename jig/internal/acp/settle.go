@@ -18,9 +18,10 @@ func (a *call) settle(c *conversation) (jsontext.Value, *fault.Error) {
 	c.scope.Input().Close() // frees a writer whom nobody reads any more
 	c.wait()
 	e := c.scope.Evidence()
+	a.watch.categories(e.Categories)
 	if failure == nil && fenced == nil && !e.Seen {
 		if exit.Limit != "" {
-			a.watch.event(Event{Note: "the scope of the client was ended for its " + exit.Limit})
+			a.watch.note("the scope of the client was ended for its " + exit.Limit)
 		}
 		failure = uncertain(sayEnd)
 	}
@@ -64,7 +65,7 @@ func (a *call) judge(c *conversation, err error) *fault.Error {
 		}
 	}
 	if text := note(err); text != "" {
-		a.watch.event(Event{Note: text})
+		a.watch.note(text)
 	}
 	return explain(err)
 }
