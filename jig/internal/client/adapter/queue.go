@@ -4,14 +4,15 @@ import "io"
 
 // queue writes lines to a program that may not read. It is for one goroutine.
 type queue struct {
-	lines  chan []byte
-	stuck  chan struct{} // closed when there are more lines than may wait
-	closed bool
-	full   bool
+	lines   chan []byte
+	stuck   chan struct{} // closed when there are more lines than may wait
+	written chan struct{} // closed when all is written, after close
+	closed  bool
+	full    bool
 }
 
 func newQueue(w io.WriteCloser) *queue {
-	q := &queue{lines: make(chan []byte, maxQueued), stuck: make(chan struct{})}
+	q := &queue{lines: make(chan []byte, maxQueued), stuck: make(chan struct{}), written: make(chan struct{})}
 	go func() {
 		// A program that is gone takes nothing; its end is reported elsewhere.
 		var failed error
@@ -22,6 +23,7 @@ func newQueue(w io.WriteCloser) *queue {
 			clear(line)
 		}
 		w.Close()
+		close(q.written)
 	}()
 	return q
 }
