@@ -5,9 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/magi-jig/magi-jig/jig/internal/fault"
 	"github.com/magi-jig/magi-jig/jig/internal/flowpkg"
@@ -40,7 +38,7 @@ func (l *launcher) StartFlow(ctx context.Context, p *flowpkg.Package) (tree.Proc
 	if err != nil {
 		return nil, startFailure(err)
 	}
-	return &flowProcess{l: l, p: process, out: newStream(process.Stdout), err: newStream(process.Stderr)}, nil
+	return &flowProcess{l: l, p: process}, nil
 }
 
 // startFailure: that scopes cannot be had is for the operator to mend.
@@ -53,14 +51,13 @@ func startFailure(err error) error {
 }
 
 type flowProcess struct {
-	l        *launcher
-	p        *sandbox.Process
-	out, err *stream
+	l *launcher
+	p *sandbox.Process
 }
 
 func (f *flowProcess) Input() io.WriteCloser  { return f.p.Stdin }
-func (f *flowProcess) Output() io.Reader      { return f.out.hand() }
-func (f *flowProcess) Errors() io.Reader      { return f.err.hand() }
+func (f *flowProcess) Output() io.Reader      { return f.p.Stdout }
+func (f *flowProcess) Errors() io.Reader      { return f.p.Stderr }
 func (f *flowProcess) Kill()                  { f.p.Kill() }
 func (f *flowProcess) Ended() <-chan struct{} { return f.p.Ended() }
 
@@ -74,59 +71,12 @@ func (f *flowProcess) Fence() (tree.Exit, error) {
 	return tree.Exit{Code: exit.Code, Killed: exit.Killed, Limit: exit.Limit}, nil
 }
 
-// Close waits for who reads the streams: what a process wrote last is still in
-// them when it is dead. They end by themselves soon after a fence.
 func (f *flowProcess) Close() error {
-	f.out.wait()
-	f.err.wait()
 	err := f.p.Close()
 	if err != nil {
 		f.l.unfenced.Store(true)
 	}
 	return err
-}
-
-// stream is an output of a process that knows when it has been read to its end.
-type stream struct {
-	r      io.Reader
-	handed atomic.Bool // somebody means to read it
-	began  atomic.Bool
-	ended  chan struct{}
-	once   sync.Once
-}
-
-func newStream(r io.Reader) *stream { return &stream{r: r, ended: make(chan struct{})} }
-
-func (s *stream) hand() io.Reader {
-	s.handed.Store(true)
-	return s
-}
-
-// Read implements [io.Reader].
-func (s *stream) Read(b []byte) (int, error) {
-	s.began.Store(true)
-	n, err := s.r.Read(b)
-	if err != nil {
-		s.once.Do(func() { close(s.ended) })
-	}
-	return n, err
-}
-
-// wait returns when the reader, if there is one, has seen the end. Who means to
-// read and has not begun is given a moment.
-func (s *stream) wait() {
-	if !s.handed.Load() {
-		return
-	}
-	moment := time.NewTimer(2 * time.Second)
-	defer moment.Stop()
-	select {
-	case <-s.ended:
-	case <-moment.C:
-		if s.began.Load() {
-			<-s.ended
-		}
-	}
 }
 
 // resources are what grants can be of.

@@ -25,6 +25,7 @@ type end struct {
 	violation  string       // of the protocol, in words for a person
 	lost       bool         // the transport failed
 	silent     bool         // the output ended before an answer
+	mute       bool         // and the process went on, so that it had to be killed
 	local      *fault.Error // cancel, deadline, bound: the first cause
 	answered   bool
 	killedLate bool // after the answer
@@ -72,6 +73,8 @@ func (e end) failed(x Exit) *fault.Error {
 		return e.local
 	case e.answered && (e.killedLate || x.Killed):
 		return fault.New(fault.ExecutionFailed, "the process had to be killed after its answer")
+	case x.Killed && e.mute:
+		return fault.New(fault.ChannelLost, "the process closed its output before it answered")
 	case x.Killed:
 		return fault.New(fault.ResourceExhausted, "the process was killed")
 	case x.Code != 0:

@@ -58,6 +58,7 @@ type Session struct {
 
 	answered chan struct{} // closed with the root's answer
 	doomed   chan struct{} // closed when the process has to be killed
+	silent   chan struct{} // closed when the output ended before an answer
 	drained  chan struct{} // closed when the component's output has ended
 
 	mu       sync.Mutex
@@ -84,7 +85,7 @@ const (
 // is premature.
 func New(o Options) (*Session, error) {
 	s := &Session{
-		o: o, l: o.Limits.withDefaults(), answered: make(chan struct{}), doomed: make(chan struct{}), drained: make(chan struct{}),
+		o: o, l: o.Limits.withDefaults(), answered: make(chan struct{}), doomed: make(chan struct{}), silent: make(chan struct{}), drained: make(chan struct{}),
 		waiting: map[string]func(){}, used: map[string]bool{},
 	}
 	params, err := o.Run.params()
@@ -118,7 +119,12 @@ func (s *Session) Answered() <-chan struct{} { return s.answered }
 // Doomed is closed when the process has to be killed at once.
 func (s *Session) Doomed() <-chan struct{} { return s.doomed }
 
-// Drained is closed when the component's output has ended.
+// Silent is closed when the component's output has ended without an answer. None
+// can come any more; how the process ends by itself says why, so it is given a
+// moment for that before it is killed.
+func (s *Session) Silent() <-chan struct{} { return s.silent }
+
+// Drained is closed when the component's output has been read to its end.
 func (s *Session) Drained() <-chan struct{} { return s.drained }
 
 // Cancel records why the run ends, asks the component to stop and ends
@@ -145,8 +151,11 @@ func (s *Session) Killed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kill = true
-	if s.state == stateAnswered {
+	switch {
+	case s.state == stateAnswered:
 		s.ended.killedLate = true
+	case s.ended.silent:
+		s.ended.mute = true
 	}
 }
 
@@ -216,13 +225,18 @@ func (s *Session) read() {
 // gone is the end of output on a frame boundary.
 func (s *Session) gone() {
 	s.mu.Lock()
-	early := s.state != stateAnswered
-	if early {
-		s.ended.silent = true
+	if s.state == stateAnswered || s.state == stateFatal {
+		s.mu.Unlock()
+		return
 	}
+	s.ended.silent = true
+	s.state = stateFatal
+	stop := !s.stopped
+	s.stopped = true
 	s.mu.Unlock()
-	if early {
-		s.doom("")
+	close(s.silent)
+	if stop {
+		s.o.Handler.Stop()
 	}
 }
 

@@ -87,10 +87,10 @@ func (l *Launcher) Start(ctx context.Context, s Spec) (*Process, error) {
 		ends[i] = [2]*os.File{r, w}
 	}
 	p := &Process{
-		Stdin: ends[0][1], Stdout: ends[1][0], Stderr: ends[3][0], raw: ends[2][0], status: ends[4][0],
+		Stdin: ends[0][1], Stdout: &Stream{ends[1][0]}, Stderr: ends[3][0], raw: &Stream{ends[2][0]}, status: ends[4][0],
 		pidfd: -1, limits: s.Limits, ended: make(chan struct{}), drained: make(chan struct{}),
 	}
-	go p.relay(ends[2][0], ends[3][1])
+	go p.relay(p.raw, ends[3][1])
 	if err := l.start(ctx, &s, p, ends[0][0], ends[1][1], ends[2][1], ends[4][1]); err != nil {
 		opened.close()
 		<-p.drained

@@ -22,12 +22,12 @@ import (
 // one reader or writer.
 type Process struct {
 	Stdin  *os.File // the command's standard input; the caller closes it
-	Stdout *os.File // the command's standard output
+	Stdout *Stream  // the command's standard output
 	Stderr *os.File // standard error of the command and, where it fails, of bubblewrap
 
 	cmd    *exec.Cmd
 	status *os.File
-	raw    *os.File // the scope's end of standard error, relayed to Stderr
+	raw    *Stream // the scope's end of standard error, relayed to Stderr
 	limits Limits
 	group  *cgroup
 
@@ -232,7 +232,8 @@ func (p *Process) kill(limit string) {
 
 // Fence kills what is left of the scope and waits for the proof that nothing of
 // it is alive. Without proof in [FenceTimeout] it returns [ErrUnconfirmed]. The
-// streams end at the latest one second later, whoever still holds them.
+// streams still give what the scope wrote, however late they are read, and end at
+// the latest one second later, whoever else holds them.
 func (p *Process) Fence() (Exit, error) {
 	p.Kill()
 	timer := time.NewTimer(FenceTimeout)
@@ -264,7 +265,7 @@ func (p *Process) Close() error {
 func (p *Process) closeAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, f := range []*os.File{p.Stdin, p.Stdout, p.Stderr, p.raw, p.status, p.poll} {
+	for _, f := range []*os.File{p.Stdin, p.Stdout.file, p.Stderr, p.raw.file, p.status, p.poll} {
 		if f != nil {
 			f.Close()
 		}
@@ -273,7 +274,7 @@ func (p *Process) closeAll() {
 
 // relay carries the scope's standard error to the reader of Stderr and keeps
 // its head: where bubblewrap fails, its reason stands there.
-func (p *Process) relay(raw, out *os.File) {
+func (p *Process) relay(raw io.Reader, out *os.File) {
 	defer close(p.drained)
 	defer out.Close()
 	buffer := make([]byte, 8<<10)

@@ -120,8 +120,11 @@ func (i *invocation) run(ctx context.Context, input jsontext.Value, from channel
 	}()
 	s.Start()
 	i.follow(ctx, p, s)
-	exit := i.putAway(p)
+	exit := i.fence(p)
+	// What it wrote last is still in its streams, and tells how it ended.
+	<-s.Drained()
 	<-drained
+	exit.Cleanup = exit.Confirmed && p.Close() == nil
 	i.tasks.Wait() // owned work ends before its owner is judged
 	i.mu.Lock()
 	exit.Confirmed = exit.Confirmed && !i.unproved
@@ -154,60 +157,45 @@ func (i *invocation) follow(ctx context.Context, p Process, s *run0.Session) {
 	<-grace.C
 	defer grace.Stop()
 	end := i.root.l.Grace - time.Duration(i.depth-1)*i.root.l.GraceStep
+	armed := false
+	arm := func() { // once: a second cause gives no more time
+		if !armed {
+			armed = true
+			grace.Reset(end)
+		}
+	}
 	kill := func() {
 		s.Killed()
 		i.killBelow()
 		p.Kill()
 	}
-	cancelled, timeout, doomed, force := ctx.Done(), deadline.C, s.Doomed(), i.root.o.Force
+	cancelled, timeout, doomed, silent, force := ctx.Done(), deadline.C, s.Doomed(), s.Silent(), i.root.o.Force
 	for {
 		select {
 		case <-p.Ended():
 			return
 		case <-doomed:
 			doomed = nil
-			// A process that has ended by itself tells more by its status than by
-			// the kill that comes too late for it.
-			select {
-			case <-p.Ended():
-				return
-			case <-s.Drained():
-				if i.endsSoon(p) {
-					return
-				}
-			default:
-			}
 			kill()
+		case <-silent:
+			silent = nil
+			arm()
 		case <-force:
 			force = nil
 			s.Cancel(fault.New(fault.Cancelled, "the run was stopped"))
 			kill()
 		case <-cancelled:
 			cancelled = nil
-			if s.Cancel(fault.New(fault.Cancelled, "the run was cancelled")) {
-				grace.Reset(end)
-			}
+			s.Cancel(fault.New(fault.Cancelled, "the run was cancelled"))
+			arm()
 		case <-timeout:
 			timeout = nil
 			s.Cancel(fault.New(fault.DeadlineExceeded, "the deadline has passed"))
-			grace.Reset(end)
+			arm()
 		case <-grace.C:
 			kill()
 		}
 	}
-}
-
-// endsSoon gives a process whose output has ended its grace to end by itself.
-func (i *invocation) endsSoon(p Process) bool {
-	wait := time.NewTimer(i.root.l.Grace)
-	defer wait.Stop()
-	select {
-	case <-p.Ended():
-		return true
-	case <-i.root.o.Force:
-	case <-wait.C:
-	}
-	return false
 }
 
 // hold remembers the process for kills from above. False means that one came
@@ -238,13 +226,18 @@ func (i *invocation) killBelow() {
 	}
 }
 
-// putAway fences the process and releases what belonged to it.
-func (i *invocation) putAway(p Process) run0.Exit {
+// fence ends the process. Its streams end soon after it.
+func (i *invocation) fence(p Process) run0.Exit {
 	exit, err := p.Fence()
 	i.mu.Lock()
 	i.process = nil
 	i.mu.Unlock()
-	x := run0.Exit{Code: exit.Code, Killed: exit.Killed, Limit: exit.Limit, Confirmed: err == nil}
-	x.Cleanup = err == nil && p.Close() == nil
+	return run0.Exit{Code: exit.Code, Killed: exit.Killed, Limit: exit.Limit, Confirmed: err == nil}
+}
+
+// putAway ends a process that never got its run: nobody reads its streams.
+func (i *invocation) putAway(p Process) run0.Exit {
+	x := i.fence(p)
+	x.Cleanup = x.Confirmed && p.Close() == nil
 	return x
 }
