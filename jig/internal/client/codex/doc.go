@@ -4,11 +4,11 @@
 //
 // The credential goes over in memory, with account/login/start, into a store that is
 // never written; it is in no variable and in no file, because a tool that the client
-// runs can read both. [Arguments] and the configuration file that Prepare writes turn
+// runs can read both. [Argv] and the configuration file that Prepare writes turn
 // off what Codex does besides answering: plugins, shell snapshots, analytics, the
 // update check, history, retries. The model provider is one of the configuration's
 // own, so that the answer is asked for with one POST and over no WebSocket; where it
-// is asked is the reviewed argument of Arguments, or Codex's own default for the kind
+// is asked is an argument, which is reviewed, or Codex's own default for the kind
 // of login.
 //
 // # What it refuses

@@ -13,19 +13,6 @@ import (
 	"github.com/magi-jig/magi-jig/jig/internal/client/launch"
 )
 
-// Arguments are what `codex` is started with, as a review shows it. An empty
-// endpoint is Codex's own, an empty model the client's default.
-func Arguments(endpoint, model string) []string {
-	args := []string{"app-server"}
-	for _, s := range []struct{ key, value string }{{"model_providers.jig.base_url", endpoint}, {"model", model}} {
-		if s.value != "" {
-			v, _ := jsontext.AppendQuote(nil, s.value) // a JSON string is a TOML string
-			args = append(args, "-c", s.key+"="+string(v))
-		}
-	}
-	return args
-}
-
 // config is what every launch finds as config.toml: the same bytes, so that
 // everything that differs stands in the reviewed arguments.
 const config = `cli_auth_credentials_store = "ephemeral"
@@ -76,7 +63,7 @@ type login struct {
 
 // Prepare writes the configuration and a session to restore, and keeps the login.
 func (c *client) Prepare(f *launch.Frame) ([]string, error) {
-	home := f.Env["CODEX_HOME"]
+	home := f.Env[homeVariable]
 	// Codex makes its helpers in its home, and refuses to below /tmp.
 	if !path.IsAbs(home) || path.Clean(home) != home || home == "/tmp" || strings.HasPrefix(home, "/tmp/") {
 		return nil, errHome
