@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/magi-jig/magi-jig/acpframing/json0"
+	"github.com/magi-jig/magi-jig/jig/internal/acp"
 	"github.com/magi-jig/magi-jig/jig/internal/fault"
 	"github.com/magi-jig/magi-jig/jig/internal/project"
 	"github.com/magi-jig/magi-jig/jig/internal/retain"
@@ -316,6 +317,10 @@ func (a *app) perform(ctx context.Context, p *prepared) ending {
 	show := newShow(a, p)
 	launcher := &launcher{l: p.launcher, jig: p.jig, lock: p.run.ScopeLock()}
 	resources, err := a.resources(p)
+	scopes := &acp.Scopes{Launcher: p.launcher, Lock: p.run.ScopeLock()}
+	if err == nil && p.native() {
+		resources[project.KindACP], err = a.lend(p, show, scopes)
+	}
 	result := tree.Result{}
 	if err != nil {
 		result.Err = fault.New(fault.Unavailable, err.Error())
@@ -327,7 +332,7 @@ func (a *app) perform(ctx context.Context, p *prepared) ending {
 	}
 	show.end()
 	look()
-	rec, status := a.runRecord(p, result, show, launcher.unclean())
+	rec, status := a.runRecord(p, result, show, launcher.unclean() || scopes.Unclean())
 	line, err := rec.encode()
 	if err == nil {
 		err = p.run.Finish(time.Now(), state.Terminal{Status: status, Record: line, Stderr: onlyText(result.Stderr)}, retain.Settle)
@@ -381,7 +386,9 @@ func (a *app) runEnding(rec record, status string) ending {
 	}
 	a.say("%s %s", a.errStyle.paint(red, "failed:"), a.errStyle.wrap(escape(fmt.Sprint(rec["message"]))+" ["+escape(fmt.Sprint(rec["code"]))+"]", 8))
 	for _, d := range rec["diagnostics"].([]project.Diagnostic) {
-		a.diagnose(d)
+		if !fromConversation(d) {
+			a.diagnose(d)
+		}
 	}
 	return e
 }

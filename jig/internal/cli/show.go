@@ -25,12 +25,13 @@ type show struct {
 	mu       sync.Mutex
 	streams  map[string]*engine.Stderr // by invocation; guarded by mu
 	lines    map[string]*lineWriter    // guarded by mu
+	talks    map[string]*talk          // native conversations, by label; guarded by mu
 	found    []project.Diagnostic      // guarded by mu
 	progress *progress
 }
 
 func newShow(a *app, p *prepared) *show {
-	s := &show{a: a, p: p, streams: map[string]*engine.Stderr{}, lines: map[string]*lineWriter{}, found: []project.Diagnostic{}}
+	s := &show{a: a, p: p, streams: map[string]*engine.Stderr{}, lines: map[string]*lineWriter{}, talks: map[string]*talk{}, found: []project.Diagnostic{}}
 	s.progress = startProgress(a, p.o.target, p.deadline)
 	return s
 }
@@ -155,8 +156,10 @@ type progress struct {
 	stop     chan struct{}
 	stopped  chan struct{}
 
+	live  bool // somebody watches
 	mu    sync.Mutex
-	shown bool // guarded by mu
+	shown bool   // guarded by mu
+	phase string // of what takes the time; empty: nothing in particular; guarded by mu
 }
 
 func startProgress(a *app, target string, deadline time.Time) *progress {
@@ -165,6 +168,7 @@ func startProgress(a *app, target string, deadline time.Time) *progress {
 		close(p.stopped)
 		return p
 	}
+	p.live = true
 	go func() {
 		defer close(p.stopped)
 		tick := time.NewTicker(time.Second)
@@ -187,6 +191,9 @@ func (p *progress) draw() {
 	defer p.mu.Unlock()
 	now := time.Now()
 	phase := "running"
+	if p.phase != "" {
+		phase = p.phase
+	}
 	if p.a.interrupted.Load() {
 		phase = "stopping"
 	}
@@ -196,6 +203,18 @@ func (p *progress) draw() {
 	}
 	fmt.Fprintf(p.a.stderr, "\r\x1b[K%s", p.a.errStyle.paint(dim, p.a.errStyle.narrow(line)))
 	p.shown = true
+}
+
+// doing says what the run is about now.
+func (p *progress) doing(phase string) {
+	p.mu.Lock()
+	p.phase = phase
+	p.mu.Unlock()
+	select {
+	case <-p.stop:
+	default:
+		p.draw()
+	}
 }
 
 func seconds(d time.Duration) string { return max(d, 0).Round(time.Second).String() }
