@@ -4,7 +4,7 @@
 //
 // The credential goes over in memory, with account/login/start, into a store that is
 // never written; it is in no variable and in no file, because a tool that the client
-// runs can read both. [Argv] and the configuration file that Prepare writes turn
+// runs can read both. [Arguments] and the configuration file that Prepare writes turn
 // off what Codex does besides answering: plugins, shell snapshots, analytics, the
 // update check, history, retries. The model provider is one of the configuration's
 // own, so that the answer is asked for with one POST and over no WebSocket; where it

@@ -2,11 +2,11 @@ package codex
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// Argv is the arguments of the program: where the model is asked, if that is not
+// Arguments are those of the program: where the model is asked, if that is not
 // Codex's own endpoint, and the selected model. The model stands here although it is
 // configured in the conversation too: Codex tells a model that comes only after the
 // start of a thread that another one was there before it.
-func Argv(endpoint, model string) []string {
+func Arguments(endpoint, model string) []string {
 	args := []string{"app-server"}
 	for _, s := range []struct{ key, value string }{{"model_providers.jig.base_url", endpoint}, {"model", model}} {
 		if s.value != "" {
