@@ -81,15 +81,18 @@ func readUpdate(v gjson.Result) (f fields) {
 	return f
 }
 
-// failure reads jetbrains.air.sessionFailure below a _meta.
+// failure reads jetbrains.air.sessionFailure below a _meta. The version is a member
+// of air, as clients send it, or of sessionFailure, as the rule can be read.
 func failure(meta gjson.Result) severity {
-	failure := member(member(member(meta, "jetbrains"), "air"), "sessionFailure")
+	air := member(member(meta, "jetbrains"), "air")
+	failure := member(air, "sessionFailure")
 	if !failure.Exists() || failure.Type == gjson.Null {
 		return none
 	}
+	outer, inner := member(air, "version"), member(failure, "version")
 	level := member(failure, "severity")
 	switch {
-	case !one(member(failure, "version")):
+	case outer.Exists() && !one(outer), inner.Exists() && !one(inner), !outer.Exists() && !inner.Exists():
 	case isText(level, "warning"):
 		return warning
 	case isText(level, "error"):

@@ -138,6 +138,16 @@ func TestDiagnostics(t *testing.T) {
 			require.Equal(t, nativeFault, at(t, plain()).native(update(warningAt(bad))), bad)
 		}
 	}
+	// The version stands where clients put it, or inside.
+	placed := func(outer, inner string) string {
+		return update(`{"sessionUpdate":"session_info_update","_meta":{"jetbrains":{"air":{` + outer + `"sessionFailure":{` + inner + `"severity":"warning"}}}}}`)
+	}
+	for _, at := range [][2]string{{`"version":1,`, ``}, {``, `"version":1,`}, {`"version":1,`, `"version":1,`}} {
+		require.Equal(t, warned, opened(t, plain()).native(placed(at[0], at[1])))
+	}
+	for _, at := range [][2]string{{``, ``}, {`"version":2,`, ``}, {`"version":1,`, `"version":2,`}, {`"version":2,`, `"version":1,`}, {`"version":"1",`, ``}} {
+		require.Equal(t, nativeFault, opened(t, plain()).native(placed(at[0], at[1])))
+	}
 	// Text beside a warning is gone with it.
 	text := strings.Replace(warningAt(soft), "session_info_update", "agent_message_chunk", 1)
 	require.Equal(t, warned, prompted(t, plain()).native(update(text)))
