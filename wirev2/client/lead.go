@@ -26,7 +26,7 @@ type lead struct {
 
 // grace is how long the connection is not read where nobody waits for anything, before it is read aside. What comes
 // meanwhile stays in the kernel.
-const grace = 2 * time.Millisecond
+const grace = 10 * time.Millisecond
 
 // past interrupts a read.
 var past = time.Unix(1, 0)

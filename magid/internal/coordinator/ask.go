@@ -147,18 +147,21 @@ func (k *core) answer(a *ask, reply any, result outcome) {
 	if a.answered {
 		return
 	}
+	if a.operation == nil {
+		// Nothing is recorded of it: the connection encodes it, once, before this lock is given back.
+		k.send(a, wirev2.Response{Body: reply})
+		return
+	}
 	payload, err := wirev2.EncodePayload(reply)
 	if err != nil {
 		k.fail(a, &wirev2.Error{Code: wirev2.CodeInternal, Message: "the reply could not be encoded"})
 		return
 	}
-	if a.operation != nil {
-		if result == nil {
-			result = func(bool) any { return reply }
-		}
-		k.complete(a.operation, result)
+	if result == nil {
+		result = func(bool) any { return reply }
 	}
-	k.send(a, payload, nil)
+	k.complete(a.operation, result)
+	k.send(a, wirev2.Response{Payload: payload})
 }
 
 // refuse answers a request with an error made here.
@@ -175,7 +178,7 @@ func (k *core) fail(a *ask, refusal *wirev2.Error) {
 	if a.operation != nil {
 		k.reject(a.operation, refusal)
 	}
-	k.send(a, nil, refusal)
+	k.send(a, wirev2.Response{Error: refusal})
 }
 
 // acknowledge answers a turn.start whose turn runs: the operation is settled by
@@ -183,23 +186,18 @@ func (k *core) fail(a *ask, refusal *wirev2.Error) {
 func (k *core) acknowledge(a *ask, reply any) {
 	payload, err := wirev2.EncodePayload(reply)
 	if err != nil {
-		k.send(a, nil, &wirev2.Error{Code: wirev2.CodeInternal, Message: "the reply could not be encoded; the turn runs"})
+		k.send(a, wirev2.Response{Error: &wirev2.Error{Code: wirev2.CodeInternal, Message: "the reply could not be encoded; the turn runs"}})
 		return
 	}
-	k.send(a, payload, nil)
+	k.send(a, wirev2.Response{Payload: payload})
 }
 
-func (k *core) send(a *ask, payload []byte, refusal *wirev2.Error) {
+// send completes a response, which has payload, body or error, and answers with it.
+func (k *core) send(a *ask, r wirev2.Response) {
 	a.answered = true
-	r := wirev2.Response{
-		RequestID:    a.request.RequestID,
-		InstanceID:   k.instance,
-		ConnectionID: a.conn.id,
-		SessionID:    a.request.SessionID,
-		OperationID:  a.request.OperationID,
-		Payload:      payload,
-		Error:        refusal,
-	}
+	r.RequestID, r.Method = a.request.RequestID, a.request.Method
+	r.InstanceID, r.ConnectionID = k.instance, a.conn.id
+	r.SessionID, r.OperationID = a.request.SessionID, a.request.OperationID
 	if a.grant != nil {
 		r.GrantGeneration = a.grant.generation
 	}

@@ -189,7 +189,7 @@ type callee struct {
 	ended   chan struct{}
 }
 
-func (c callee) Respond(r wirev2.Response) { c.answers <- r }
+func (c callee) Respond(r wirev2.Response) { c.answers <- encoded(r) }
 
 func (c callee) Event(e wirev2.Event, _ *Grant) bool {
 	switch e.Event {

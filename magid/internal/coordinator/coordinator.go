@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -42,7 +43,8 @@ type Coordinator struct {
 	mu      sync.Mutex
 	core    *core                             // guarded by mu
 	cancels map[*turn]context.CancelCauseFunc // of the goroutines of turns; guarded by mu
-	timer   *time.Timer                       // fires at the core's next deadline; guarded by mu
+	timer   *time.Timer                       // fires at armed; guarded by mu, nil before the first deadline
+	armed   time.Duration                     // not after the core's next deadline; never where nothing is armed; guarded by mu
 	working int                               // goroutines; guarded by mu
 	drained chan struct{}                     // closed when working is 0; guarded by mu, nil where nobody waits
 }
@@ -88,6 +90,7 @@ func New(o Options) (*Coordinator, error) {
 		start:   time.Now(),
 		core:    k,
 		cancels: make(map[*turn]context.CancelCauseFunc),
+		armed:   never,
 	}, nil
 }
 
@@ -174,7 +177,7 @@ func (c *Coordinator) exists(id wirev2.ID) bool {
 }
 
 // update is the one door to the core: it lets time pass, does a verb and its
-// effects, and arms the timer for what comes next.
+// effects, and sees to it that what comes next is not missed.
 func (c *Coordinator) update(verb func(k *core)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -186,16 +189,29 @@ func (c *Coordinator) update(verb func(k *core)) {
 			c.perform(e)
 		}
 	}
-	next, ok := c.core.next()
-	switch {
-	case !ok && c.timer != nil:
-		c.timer.Stop()
-	case ok && c.timer == nil:
-		c.timer = time.AfterFunc(next-now, c.tick)
-	case ok:
-		c.timer.Reset(next - now)
-	}
+	c.arm(now)
 }
+
+// arm sees to it that the core's next deadline is not missed. A timer that fires too early does no harm, and to move it
+// with every request would wake a thread with every request. The caller holds mu.
+func (c *Coordinator) arm(now time.Duration) {
+	if c.armed <= now {
+		c.armed = never // it has fired, or will soon
+	}
+	next, ok := c.core.next()
+	if !ok || next >= c.armed {
+		return
+	}
+	c.armed = next
+	if c.timer == nil {
+		c.timer = time.AfterFunc(next-now, c.tick)
+		return
+	}
+	c.timer.Reset(next - now)
+}
+
+// never is later than every deadline.
+const never = time.Duration(math.MaxInt64)
 
 // tick lets time pass.
 func (c *Coordinator) tick() { c.update(func(*core) {}) }

@@ -11,6 +11,7 @@ func (w *world) observe(effects []effect) {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case respond:
+			e.response = encoded(e.response)
 			w.answer(e)
 		case notify:
 			if e.grant == nil {

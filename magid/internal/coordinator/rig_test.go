@@ -129,7 +129,7 @@ func (p *peer) Respond(response wirev2.Response) {
 	if _, twice := p.responses[response.RequestID]; twice {
 		panic("a request was answered twice: " + response.RequestID)
 	}
-	p.responses[response.RequestID] = response
+	p.responses[response.RequestID] = encoded(response)
 	p.log = append(p.log, "response "+response.RequestID)
 }
 

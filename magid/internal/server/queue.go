@@ -30,7 +30,7 @@ var errEncoding = &wirev2.Error{Code: wirev2.CodeInternal, Message: "the reply c
 // event's live sequence is known and its text is complete.
 type record struct {
 	response *wirev2.Response // else an event
-	encoded  []byte           // the response where it came with a Body, whose size only its encoding tells
+	encoded  *buffer          // the response where it came with a Body, whose size only its encoding tells
 	failure  error            // why that could not be done; the response is an error then
 	slot     bool             // a response that frees one of the 64 places
 	id       string           // of the request that becomes answered; "" where none was outstanding
@@ -126,12 +126,13 @@ func (q *queue) outstanding(id string) bool {
 func (q *queue) respond(r wirev2.Response, answers bool) bool {
 	item := record{response: &r, slot: true}
 	if r.Body != nil {
-		if item.encoded, item.failure = wirev2.AppendResponse(nil, &r); item.failure != nil {
-			item.encoded = nil
+		if item.encoded, item.failure = encodedResponse(&r); item.failure != nil {
 			r.Body, r.Error = nil, errEncoding
 		}
 	}
-	if item.size = len(item.encoded); item.size == 0 {
+	if item.encoded != nil {
+		item.size = len(item.encoded.bytes)
+	} else {
 		item.size = responseSize(&r)
 	}
 	q.mu.Lock()

@@ -27,6 +27,7 @@ func (c *conn) write() {
 			c.cut(writeReason(err))
 			return
 		}
+		item.encoded.giveBack()
 	}
 }
 
@@ -61,6 +62,7 @@ func (c *conn) writeAtOnce() {
 			c.queue.release(encoded[n:])
 			return
 		}
+		item.encoded.giveBack()
 		if item, ok = c.queue.again(); !ok {
 			return
 		}
@@ -80,8 +82,10 @@ func (c *conn) encoded(item record) ([]byte, bool) {
 		return nil, false
 	}
 	// One long record does not keep its buffer for the connection's life.
-	if c.buffer = encoded; cap(encoded) > maxPayloadBytes {
-		c.buffer = nil
+	if item.encoded == nil {
+		if c.buffer = encoded; cap(encoded) > maxPayloadBytes {
+			c.buffer = nil
+		}
 	}
 	return encoded, true
 }
@@ -108,7 +112,7 @@ func writeReason(err error) string {
 func (c *conn) encode(dst []byte, item record) ([]byte, error) {
 	switch {
 	case item.encoded != nil:
-		return item.encoded, nil
+		return item.encoded.bytes, nil
 	case item.response != nil:
 		return c.encodeResponse(dst, item)
 	}
