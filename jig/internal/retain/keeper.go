@@ -105,6 +105,14 @@ func (k *Keeper) Save(ctx context.Context, scope string, c *acp.Collected, tied 
 	return reference, reason, nil
 }
 
+// stored puts what is wrong with the store under what is wrong with the state.
+func stored(err error) error {
+	if errors.Is(err, sessionstore.ErrCorrupt) {
+		return fmt.Errorf("%w: %w", state.ErrInvalid, err)
+	}
+	return err
+}
+
 // Settle ends what a run holds of the sessions: its claims, and the snapshots that
 // are tied to it. It belongs into the transaction that records the run's end,
 // whoever records it; where it fails the run has no end.
@@ -113,7 +121,7 @@ func Settle(t *state.Tx, r state.RunRecord) error {
 	if err != nil {
 		return err
 	}
-	return s.Settle(t.Bolt(), r.ID)
+	return stored(s.Settle(t.Bolt(), r.ID))
 }
 
 // List returns the sessions that are available at now, the oldest first.
@@ -122,7 +130,8 @@ func List(t *state.Tx, now time.Time) ([]sessionstore.Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.List(t.Bolt(), now)
+	found, err := s.List(t.Bolt(), now)
+	return found, stored(err)
 }
 
 // ErrUnknown: there is no such session to delete.
@@ -137,7 +146,7 @@ func Delete(t *state.Tx, now time.Time, reference string) error {
 	if err = s.Delete(t.Bolt(), now, reference); errors.Is(err, sessionstore.ErrUnavailable) {
 		return ErrUnknown
 	}
-	return err
+	return stored(err)
 }
 
 // DeleteAll deletes every session and returns how many of them were available.
@@ -147,9 +156,8 @@ func DeleteAll(t *state.Tx, now time.Time) (int, error) {
 		return 0, err
 	}
 	available, err := s.List(t.Bolt(), now)
-	if err != nil {
-		return 0, err
+	if err == nil {
+		_, err = s.DeleteAll(t.Bolt())
 	}
-	_, err = s.DeleteAll(t.Bolt())
-	return len(available), err
+	return len(available), stored(err)
 }
