@@ -38,13 +38,10 @@ func newIdentity() (*identity, error) {
 		BasicConstraintsValid: true,
 		MaxPathLenZero:        true,
 		KeyUsage:              x509.KeyUsageCertSign,
-		// It can vouch for loopback only, whoever trusts it.
+		// It can vouch for no name but this, whoever trusts it. A constraint of
+		// addresses would be right too, but clients made with BoringSSL refuse it.
 		PermittedDNSDomainsCritical: true,
 		PermittedDNSDomains:         []string{"localhost"},
-		PermittedIPRanges: []*net.IPNet{
-			{IP: net.IPv4(127, 0, 0, 0).To4(), Mask: net.CIDRMask(8, 32)},
-			{IP: net.IPv6loopback, Mask: net.CIDRMask(128, 128)},
-		},
 	}
 	signed, err := x509.CreateCertificate(rand.Reader, authority, authority, authorityKey.Public(), authorityKey)
 	if err != nil {
@@ -80,7 +77,8 @@ func newIdentity() (*identity, error) {
 func (i *identity) server(c net.Conn) net.Conn { return tls.Server(c, i.config) }
 
 // Authority is the certificate, in PEM, that a client of a server with TLS must
-// trust; nil without TLS. It vouches for loopback alone.
+// trust; nil without TLS. It vouches for no name but
+// localhost, and its key is gone.
 func (s *Server) Authority() []byte {
 	if s.tls == nil {
 		return nil
