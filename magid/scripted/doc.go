@@ -1,19 +1,28 @@
 // Package scripted is a model server that does exactly what a script says, for
 // tests and demonstrations. It listens on loopback or serves connections inside
-// the process, speaks plain HTTP/1.1, and needs no key.
+// the process, speaks HTTP/1.1, and needs no key.
 //
 // A [Script] is a list of replies, one a request. A [Reply] is a status, header
 // fields, a framing and steps. Some steps say what the model does ([Text],
-// [ToolCall], [Finish], [Usage], [Done]) and are written in the format that the request's
-// path asks for, today Chat Completions at a path that ends in /chat/completions.
-// Others are exact bytes ([Write], [Event], [Comment]), time ([Wait], [Hold]) or
-// the end of the connection at that byte ([Close], [Reset]). A reply can be split
-// at every byte ([Reply.Split]), cut after any byte ([Reply.Cut]), or be turned
-// into its wire bytes ([Reply.Wire]) and served [Raw], status line and chunk
-// sizes included.
+// [Refusal], [ToolCall], [Finish], [Usage], [Done]) and are written in the format
+// that the request's path asks for: OpenAI Chat Completions at a path that ends
+// in /chat/completions, OpenAI Responses at /responses, Anthropic Messages at
+// /messages. Others are exact bytes ([Write], [Event], [Comment]), time ([Wait],
+// [Hold]) or the end of the connection at that byte ([Close], [Reset]). A reply
+// can be split at every byte ([Reply.Split]), cut after any byte ([Reply.Cut]), or
+// be turned into its wire bytes ([Reply.Wire]) and served [Raw], status line and
+// chunk sizes included.
+//
+// Instead of a script [ByText] answers whatever the user last asked for, which
+// suits agents that cannot be told how many requests they make. With
+// [Options].TLS the server speaks https, with a certificate by an authority that
+// it makes for itself ([Server.Authority]).
+//
+// Beside models' replies it tells its models (GET /models: none by name, all are
+// accepted) and counts tokens (POST /messages/count_tokens: one for four bytes).
 //
 // The server keeps every request it got, with its header and raw body, in the
-// order of arrival ([Server.Requests], [Server.Next]).
+// order of arrival ([Server.Requests], [Server.Next]); a [Log] writes them down.
 //
 // A script can also be read from a plain text file: see [Parse].
 //
@@ -31,12 +40,13 @@
 //
 // # Limits
 //
-// See [Limits]. A request over them is answered 413 or 503; a connection over
-// them is closed unanswered.
+// See [Limits], [MaxScriptBytes] and [MaxDeltas]. A request over its limits is
+// answered 413 or 503; a connection over them is closed unanswered.
 //
 // # Errors
 //
-// [Parse] names the line. Starting fails only if loopback cannot be listened on.
+// [Parse] names the line. Starting fails only if loopback cannot be listened on,
+// or no certificate can be made.
 //
 // # Concurrency
 //

@@ -20,6 +20,7 @@ reply
 	pace 5ms
 	text Hello there
 	text " quoted \"x\" "
+	refusal No, thanks
 	call 0 call_1 read_file {"path": "a"}
 	call -1 "" "list files"
 	arguments 2 {"x
@@ -55,6 +56,7 @@ reply
 			Framing: UntilClose, Split: 3, Pace: 5 * time.Millisecond,
 			Steps: []Step{
 				Text("Hello there"), Text(` quoted "x" `),
+				Refusal("No, thanks"),
 				ToolCall(Call{Index: 0, ID: "call_1", Name: "read_file", Arguments: `{"path": "a"}`}),
 				ToolCall(Call{Index: -1, Name: "list files"}),
 				Arguments(2, `{"x`), Arguments(2, ""),

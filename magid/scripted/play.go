@@ -75,9 +75,10 @@ func (p *player) step(s Step) error {
 	case opClose:
 		return errEnd
 	case opReset:
-		// Linger 0 makes the close that follows a reset.
+		// Linger 0 makes the close a reset. TLS must not say goodbye first.
 		if t, ok := under(p.c).(*net.TCPConn); ok {
 			_ = t.SetLinger(0)
+			_ = t.Close()
 		}
 		return errEnd
 	case opRepeat:

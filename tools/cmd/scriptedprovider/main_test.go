@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"go/parser"
 	"go/token"
 	"io"
@@ -16,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
 	"github.com/magi-jig/magi-jig/magid/scripted"
@@ -94,6 +97,65 @@ func TestItServesAScriptAndPrintsRequests(t *testing.T) {
 	}
 }
 
+// addresses is what -json prints.
+type addresses struct {
+	URL       string `json:"url"`
+	Origin    string `json:"origin"`
+	Authority string `json:"authority,omitzero"`
+}
+
+func TestItServesAgentsOverTLSAndLogsWhatTheyAsk(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	line, _, end := start(t, "", "-by-text", "-tls", "-json", "-log", log)
+	var a addresses
+	require.NoError(t, json.Unmarshal([]byte(line), &a))
+	require.Equal(t, a.URL, a.Origin+"/v1")
+	info, err := os.Stat(a.Authority)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o644), info.Mode().Perm(), "an agent of another user reads it")
+	certificate, err := os.ReadFile(a.Authority)
+	require.NoError(t, err)
+	pool := x509.NewCertPool()
+	require.True(t, pool.AppendCertsFromPEM(certificate))
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
+	defer transport.CloseIdleConnections()
+	for n, ask := range [][2]string{
+		{a.URL + "/responses", `{"input":"ECHO first"}`},
+		{a.Origin + "/v1/messages", `{"messages":[{"role":"user","content":"ECHO second"}]}`},
+		{a.URL + "/chat/completions", `{"messages":[{"role":"user","content":"ECHO third"}]}`},
+	} {
+		res, err := (&http.Client{Transport: transport}).Post(ask[0], "application/json", strings.NewReader(ask[1]))
+		require.NoError(t, err)
+		body, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		require.Contains(t, string(body), []string{"first", "second", "third"}[n])
+		data, err := os.ReadFile(log)
+		require.NoError(t, err)
+		require.Contains(t, string(data), strconv.Quote(ask[1]), "it is there once the reply is")
+	}
+	require.Zero(t, end())
+	require.NoFileExists(t, a.Authority)
+	info, err = os.Stat(log)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "it holds credentials")
+	data, err := os.ReadFile(log)
+	require.NoError(t, err)
+	require.Equal(t, 6, strings.Count(string(data), "\n"), "each request, and each reply's end")
+}
+
+// A test that dies must not leave its server behind.
+func TestItEndsWithItsStandardInput(t *testing.T) {
+	in, hold := io.Pipe()
+	out, say := io.Pipe()
+	code := make(chan int, 1)
+	go func() { code <- run(context.Background(), []string{"-by-text", "-json", "-with-stdin"}, in, say, io.Discard) }()
+	_, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	require.NoError(t, hold.Close())
+	require.Zero(t, <-code)
+}
+
 func TestItSaysWhatIsWrong(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "bad.script")
 	require.NoError(t, os.WriteFile(bad, []byte("reply\nsing\n"), 0o600))
@@ -108,6 +170,9 @@ func TestItSaysWhatIsWrong(t *testing.T) {
 		{[]string{"-"}, strings.Repeat("#", scripted.MaxScriptBytes+1), 1, "longer than"},
 		{[]string{bad + "x"}, "", 1, "no such file"},
 		{[]string{bad, bad}, "", 2, "usage: scriptedprovider"},
+		{[]string{"-by-text", bad}, "", 2, "usage: scriptedprovider"},
+		{[]string{"-with-stdin", "-"}, "", 2, "usage: scriptedprovider"},
+		{[]string{"-by-text", "-log", filepath.Join(bad, "log")}, "", 1, "not a directory"},
 		{[]string{"-loud"}, "", 2, "-loud"},
 		{[]string{"-h"}, "", 0, "usage: scriptedprovider"},
 	} {
