@@ -76,9 +76,17 @@ func (p *process) Fence() (tree.Exit, error) {
 type world struct {
 	*testing.T
 	store *flowpkg.Store
+	agent *tree.Target
 }
 
-func newWorld(t *testing.T) *world { return &world{t, flowpkg.OpenStore(t.TempDir())} }
+func newWorld(t *testing.T) *world {
+	w := &world{T: t, store: flowpkg.OpenStore(t.TempDir())}
+	w.agent = &tree.Target{
+		Name: "flow:flows/agent", Package: w.capture(flows.Agent()), Request: "sha256:agent",
+		Slots: map[string]tree.Slot{"native": {Grant: &tree.Grant{Kind: "acp", Policy: jsontext.Value(`{"client":"codex","kind":"acp"}`), Provider: "sha256:provider"}}},
+	}
+	return w
+}
 
 // capture makes a package of files.
 func (w *world) capture(files map[string][]byte) *flowpkg.Package {
@@ -94,15 +102,6 @@ func (w *world) capture(files map[string][]byte) *flowpkg.Package {
 	return p
 }
 
-// agent is the Agent Flow with a grant in its slot.
-func (w *world) agent() *tree.Target {
-	w.Helper()
-	return &tree.Target{
-		Name: "flow:flows/agent", Package: w.capture(flows.Agent()), Request: "sha256:agent",
-		Slots: map[string]tree.Slot{"native": {Grant: &tree.Grant{Kind: "acp", Policy: jsontext.Value(`{"client":"codex","kind":"acp"}`), Provider: "sha256:provider"}}},
-	}
-}
-
 // told is what became of a run.
 type told struct {
 	t      *testing.T
@@ -113,13 +112,14 @@ type told struct {
 	broke  *fault.Error   // how that channel failed
 }
 
-// run runs a target with a script for the resource.
-func (w *world) run(t *tree.Target, input string, script func(*play), change ...func(*tree.Options)) *told {
+// ask runs the Agent with a script for the resource.
+func (w *world) ask(input string, script func(*play), change ...func(*tree.Options)) *told {
 	w.Helper()
-	return w.runCtx(w.Context(), t, input, script, change...)
+	return w.run(w.Context(), w.agent, input, script, change...)
 }
 
-func (w *world) runCtx(ctx context.Context, t *tree.Target, input string, script func(*play), change ...func(*tree.Options)) *told {
+// run runs a target.
+func (w *world) run(ctx context.Context, t *tree.Target, input string, script func(*play), change ...func(*tree.Options)) *told {
 	w.Helper()
 	got := &told{t: w.T}
 	var stderr strings.Builder
@@ -240,5 +240,5 @@ func (w *world) caller() *tree.Target {
 			files["agent/"+name] = content
 		}
 	}
-	return &tree.Target{Name: "flow:flows/caller", Package: w.capture(maps.Clone(files)), Slots: map[string]tree.Slot{"agent": {Target: w.agent()}}, Request: "sha256:caller"}
+	return &tree.Target{Name: "flow:flows/caller", Package: w.capture(maps.Clone(files)), Slots: map[string]tree.Slot{"agent": {Target: w.agent}}, Request: "sha256:caller"}
 }

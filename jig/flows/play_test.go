@@ -12,7 +12,6 @@ import (
 
 	"github.com/magi-jig/magi-jig/acpframing"
 	"github.com/magi-jig/magi-jig/acpframing/json0"
-	"github.com/magi-jig/magi-jig/jig/internal/channel"
 	"github.com/magi-jig/magi-jig/jig/internal/contract"
 	"github.com/magi-jig/magi-jig/jig/internal/fault"
 	"github.com/magi-jig/magi-jig/jig/internal/tree"
@@ -20,9 +19,18 @@ import (
 
 // native is the finite ACP resource with a script in place of a host.
 type native struct {
-	t      *testing.T
+	t      testing.TB
 	script func(*play)
+	admit  func(tree.ResourceCall) *fault.Error // before any channel moves; nil: everything
 	calls  atomic.Int32
+}
+
+// Admit implements [tree.Admitter].
+func (n *native) Admit(c tree.ResourceCall) *fault.Error {
+	if n.admit == nil {
+		return nil
+	}
+	return n.admit(c)
 }
 
 func (*native) Contract() *contract.Invocation {
@@ -71,7 +79,7 @@ const (
 
 // play is one call of the resource as a script sees it.
 type play struct {
-	t       *testing.T
+	t       testing.TB
 	ctx     context.Context
 	call    tree.ResourceCall
 	in      *acpframing.Joiner
@@ -215,11 +223,31 @@ func (p *play) open() { p.openWith(1) }
 
 func (p *play) openWith(turns int) {
 	p.t.Helper()
-	p.raw(strings.Replace(ready, `"maxTurns":1`, fmt.Sprintf(`"maxTurns":%d`, turns), 1))
-	p.answer("initialize", `{"protocolVersion":1,"clientCapabilities":{},"clientInfo":{"name":"jig-agent","version":"0.1.0"}}`, `{"protocolVersion":1,"agentCapabilities":{}}`)
-	p.answer("session/new", `{"cwd":"/work","mcpServers":[]}`, `{"sessionId":"owned"}`)
-	p.answer("session/set_config_option", `{"sessionId":"owned","configId":"model","value":"reviewed"}`, `{"configOptions":[{"id":"model","name":"model","type":"select","currentValue":"reviewed","options":[]}]}`)
-	p.answer("session/set_mode", `{"sessionId":"owned","modeId":"read-only"}`, `{}`)
+	for _, step := range opening(turns) {
+		step(p)
+	}
+}
+
+// opening are the steps before the first prompt.
+func opening(turns int) []func(*play) {
+	return []func(*play){
+		func(p *play) { p.raw(strings.Replace(ready, `"maxTurns":1`, fmt.Sprintf(`"maxTurns":%d`, turns), 1)) },
+		func(p *play) {
+			p.answer("initialize", `{"protocolVersion":1,"clientCapabilities":{},"clientInfo":{"name":"jig-agent","version":"0.1.0"}}`, `{"protocolVersion":1,"agentCapabilities":{}}`)
+		},
+		func(p *play) { p.answer("session/new", `{"cwd":"/work","mcpServers":[]}`, `{"sessionId":"owned"}`) },
+		func(p *play) {
+			p.answer("session/set_config_option", `{"sessionId":"owned","configId":"model","value":"reviewed"}`,
+				`{"configOptions":[{"id":"model","name":"model","type":"select","currentValue":"reviewed","options":[]}]}`)
+		},
+		func(p *play) { p.answer("session/set_mode", `{"sessionId":"owned","modeId":"read-only"}`, `{}`) },
+	}
+}
+
+// abandoned expects that nobody waits for the call any more.
+func (p *play) abandoned() {
+	<-p.ctx.Done()
+	p.fail(fault.Cancelled, "nobody waits")
 }
 
 // prompt reads a prompt and returns its id and text.
@@ -274,5 +302,3 @@ func one(text, stop string) func(*play) {
 		p.end()
 	}
 }
-
-var _ = channel.Item{}
