@@ -35,8 +35,7 @@
 // An approval that the client asks for becomes session/request_permission, so that the
 // host counts it; whatever the host answers, the client hears no. Other questions of
 // the client are refused at once. A client's notices are passed on 256 times and
-// counted after that. Version 1 of a diagnostic stands both beside and inside
-// sessionFailure, since peers look for it in either place.
+// counted after that.
 //
 // # Limits
 //

@@ -67,7 +67,7 @@ func (f *face) diagnose(severity string) {
 	}
 	f.text.updates++
 	f.update(func(b []byte) []byte {
-		b = append(b, `"sessionUpdate":"session_info_update","_meta":{"jetbrains":{"air":{"version":1,"sessionFailure":{"version":1,"id":`...)
+		b = append(b, `"sessionUpdate":"session_info_update","_meta":{"jetbrains":{"air":{"version":1,"sessionFailure":{"id":`...)
 		b = quote(b, "jig:"+severity+":"+strconv.Itoa(f.text.updates))
 		return append(b, `,"revision":1,"category":"unknown","severity":"`+severity+`","title":"","actions":[]}}}}`...)
 	})

@@ -188,7 +188,7 @@ func textOf(id, text string) string {
 
 // diagnostic is a typed diagnostic, with the number that its id ends with.
 func diagnostic(session, severity string, n int) string {
-	return updateOf(session, fmt.Sprintf(`"sessionUpdate":"session_info_update","_meta":{"jetbrains":{"air":{"version":1,"sessionFailure":{"version":1,"id":"jig:%s:%d","revision":1,"category":"unknown","severity":%q,"title":"","actions":[]}}}}`, severity, n, severity))
+	return updateOf(session, fmt.Sprintf(`"sessionUpdate":"session_info_update","_meta":{"jetbrains":{"air":{"version":1,"sessionFailure":{"id":"jig:%s:%d","revision":1,"category":"unknown","severity":%q,"title":"","actions":[]}}}}`, severity, n, severity))
 }
 
 // opened has a session "s".
