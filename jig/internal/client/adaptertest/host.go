@@ -1,9 +1,11 @@
-// Package adaptertest has a host for tests of an [adapter.Client]: it does nothing
-// and writes down what the client asked it for.
+// Package adaptertest has the other sides of an adapter, for tests: a [Host] that
+// does nothing and writes down what a native protocol asks it for, and a [Process]
+// that holds the host's finite conversation with a whole `jig __adapter`, under the
+// same rules as a real one.
 //
 // # Concurrency
 //
-// A [Host] is for one goroutine.
+// A [Host] and a [Process] are for one goroutine each.
 package adaptertest
 
 import (
