@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// rule: J-061, E-108
+// rule: J-061, J-137, E-108
 func TestMemoryIsLimited(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"one array too large":       body(`new Uint8Array(200 << 20);`),

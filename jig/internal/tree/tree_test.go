@@ -201,6 +201,7 @@ func TestUnprovedEndsKeepTheParentFromSucceeding(t *testing.T) {
 	}
 }
 
+// rule: J-075
 func TestDepthAndProcesses(t *testing.T) {
 	w := newWorld(t)
 	target := w.flow("leaf", echo, nil, nil)

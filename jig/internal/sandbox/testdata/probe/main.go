@@ -112,6 +112,29 @@ func main() {
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		report(cmd.Start())
+	case "component":
+		// A Flow that answers well and leaves a grandchild with its standard
+		// output, which only holds it or writes there before the Flow ends.
+		bufio.NewReader(os.Stdin).ReadString('\n')
+		fmt.Println(`{"jsonrpc":"2.0","id":"host:1","result":{"outcome":"done","output":1}}`)
+		ready, w, _ := os.Pipe()
+		cmd := exec.Command("/proc/self/exe", "heir", args[1], "stay-heir")
+		cmd.Stdout, cmd.ExtraFiles = os.Stdout, []*os.File{w}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if cmd.Start() != nil {
+			os.Exit(9)
+		}
+		w.Close()
+		io.Copy(io.Discard, ready)
+	case "heir":
+		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE)
+		if args[1] == "writes" {
+			fmt.Println("still here")
+		}
+		os.NewFile(3, "ready").Close()
+		for {
+			time.Sleep(time.Hour)
+		}
 	case "stay":
 		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE)
 		fmt.Println("staying")
