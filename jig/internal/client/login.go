@@ -24,6 +24,7 @@ const (
 	MinLifetime = 5 * time.Minute
 
 	maxAccountChars = 1024
+	authClaim       = "https://api.openai.com/auth"
 )
 
 // read returns the credential of a profile, cut down. env is the operator's.
@@ -162,10 +163,10 @@ func (p Profile) codexLogin(env project.Environment, now time.Time) (*Credential
 	if err != nil {
 		return nil, err
 	}
-	if claims.Auth.Account != tokens.Account {
+	if claims.account != tokens.Account {
 		return nil, p.login("the token is not of the account that the login file names")
 	}
-	expires, err := p.lifetime(claims.Expires, now)
+	expires, err := p.lifetime(claims.expires, now)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +175,7 @@ func (p Profile) codexLogin(env project.Environment, now time.Time) (*Credential
 		Token   string `json:"accessToken"`
 		Account string `json:"chatgptAccountId"`
 		Plan    string `json:"chatgptPlanType,omitzero"`
-	}{"chatgptAuthTokens", tokens.Access, tokens.Account, claims.plan()})
+	}{"chatgptAuthTokens", tokens.Access, tokens.Account, claims.plan})
 }
 
 // codexStore refuses a Codex that keeps its login elsewhere than in a file.
@@ -195,40 +196,31 @@ func (p Profile) codexStore(dir string) error {
 	return nil
 }
 
+// claims are what a token says of itself, as far as it matters.
 type claims struct {
-	Expires jsontext.Value `json:"exp"`
-	Auth    struct {
-		Account string         `json:"chatgpt_account_id"`
-		Plan    jsontext.Value `json:"chatgpt_plan_type"`
-	} `json:"'https://api.openai.com/auth'"`
+	expires       jsontext.Value
+	account, plan string
 }
 
-// claims reads what a token says of itself. Its signature is the provider's to
-// check.
+// claims reads a token. Its signature is the provider's to check.
 func (p Profile) claims(token string) (c claims, err error) {
 	bad := p.login("the login's token is not one that this version of jig knows")
-	if checkSecret(token) != "" {
-		return c, bad
-	}
 	parts := strings.Split(token, ".")
-	if len(parts) != 3 || parts[0] == "" || parts[1] == "" || parts[2] == "" {
+	if checkSecret(token) != "" || len(parts) != 3 || parts[0] == "" || parts[1] == "" || parts[2] == "" {
 		return c, bad
 	}
 	body, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
-	if err != nil || json.Unmarshal(body, &c) != nil {
+	var all, auth map[string]jsontext.Value
+	if err != nil || json.Unmarshal(body, &all) != nil || json.Unmarshal(all[authClaim], &auth) != nil || json.Unmarshal(auth["chatgpt_account_id"], &c.account) != nil {
 		return c, bad
 	}
-	return c, nil
-}
-
-// plan is the name of the account's plan, where the token says one that may be
-// handed on.
-func (c claims) plan() string {
-	var s string
-	if json.Unmarshal(c.Auth.Plan, &s) != nil || len(s) > 64 || strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 || !alphanumeric(byte(r)) && r != '_' && r != '-' }) {
-		return ""
+	c.expires = all["exp"]
+	// A plan that is no plain word is not handed on; nothing depends on it.
+	if json.Unmarshal(auth["chatgpt_plan_type"], &c.plan) != nil || len(c.plan) > 64 ||
+		strings.ContainsFunc(c.plan, func(r rune) bool { return r >= 0x80 || !alphanumeric(byte(r)) && r != '_' && r != '-' }) {
+		c.plan = ""
 	}
-	return s
+	return c, nil
 }
 
 // lifetime reads a time in seconds and refuses one that is too soon.
@@ -305,4 +297,3 @@ func (p Profile) piLogin(env project.Environment, now time.Time) (*Credential, e
 		Expires int64  `json:"expires"`
 	}{"oauth", login.Access, "", ms}})
 }
-

@@ -40,6 +40,8 @@ type client struct {
 	turn      string          // the turn in progress, once known
 	cancelled bool            // a cancel waits for the turn's id
 	streamed  map[string]bool // items of the turn whose text came in pieces
+	spoke     bool            // there was text in the turn
+	broke     *failure        // an error of the turn that may not have ended it
 }
 
 // New is a client for one launch.
@@ -220,7 +222,8 @@ func (c *client) prompt(text string) {
 		c.h.Fail(adapter.Failure{Category: launch.Auth})
 		return
 	}
-	c.prompting, c.turn, c.cancelled, c.streamed = true, "", false, map[string]bool{}
+	c.settle()
+	c.prompting, c.cancelled, c.streamed = true, false, map[string]bool{}
 	p := turnParams{ThreadID: c.thread, Input: []input{{"text", text}}, Model: c.model}
 	if c.moded {
 		// With every turn: a resumed thread comes with the settings of its past.
@@ -253,7 +256,9 @@ func (c *client) began(id string) {
 	}
 }
 
-func (c *client) settle() { c.prompting, c.turn, c.streamed = false, "", nil }
+func (c *client) settle() {
+	c.prompting, c.turn, c.streamed, c.spoke, c.broke = false, "", nil, false, nil
+}
 
 func (c *client) Cancel() {
 	if c.cancelled = true; c.turn != "" {

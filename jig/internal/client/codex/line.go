@@ -101,24 +101,40 @@ type turn struct {
 	Error  *failure `json:"error"`
 }
 
-// notice is what any notification may hold that something depends on.
+// notice is what the notifications that are looked at have in common.
 type notice struct {
-	ThreadID  string   `json:"threadId"`
-	TurnID    string   `json:"turnId"`
-	ItemID    string   `json:"itemId"`
-	Delta     string   `json:"delta"`
-	Turn      turn     `json:"turn"`
-	Error     *failure `json:"error"`
-	WillRetry bool     `json:"willRetry"`
-	Item      struct {
-		Type string `json:"type"`
-		ID   string `json:"id"`
-		Text string `json:"text"`
-	} `json:"item"`
+	ThreadID string `json:"threadId"`
+	TurnID   string `json:"turnId"`
+}
+
+type delta struct {
+	ItemID string `json:"itemId"`
+	Delta  string `json:"delta"`
+}
+
+type item struct {
+	Item jsontext.Value `json:"item"`
+}
+
+type anyItem struct {
+	Type string `json:"type"`
+	ID   string `json:"id"`
+}
+
+type plan struct {
 	Plan []struct {
 		Step   string `json:"step"`
 		Status string `json:"status"`
 	} `json:"plan"`
+}
+
+type turned struct {
+	Turn turn `json:"turn"`
+}
+
+type failed struct {
+	Error     *failure `json:"error"`
+	WillRetry bool     `json:"willRetry"`
 }
 
 // notified takes a notification. Those that are not here are dropped.
@@ -139,13 +155,21 @@ func (c *client) notified(m message) error {
 		return nil // a thread that Codex began by itself
 	}
 	switch m.Method {
-	case "turn/started":
-		c.began(n.Turn.ID)
-		return nil
-	case "turn/completed":
-		return c.completed(n.Turn)
+	case "turn/started", "turn/completed":
+		var t turned
+		if json.Unmarshal(m.Params, &t) != nil {
+			return errLine
+		}
+		if c.began(t.Turn.ID); m.Method == "turn/started" {
+			return nil
+		}
+		return c.completed(t.Turn)
 	case "error":
-		c.failed(n)
+		var f failed
+		if json.Unmarshal(m.Params, &f) != nil {
+			return errLine
+		}
+		c.failed(f)
 		return nil
 	case "model/rerouted":
 		if c.model != "" {
@@ -158,19 +182,50 @@ func (c *client) notified(m message) error {
 	}
 	switch m.Method {
 	case "item/agentMessage/delta":
-		c.streamed[n.ItemID] = true
-		c.h.Text(n.ItemID, n.Delta)
-	case "item/completed":
-		if n.Item.Type == "agentMessage" && !c.streamed[n.Item.ID] {
-			c.h.Text(n.Item.ID, n.Item.Text)
+		var d delta
+		if json.Unmarshal(m.Params, &d) != nil {
+			return errLine
 		}
-	case "turn/plan/updated":
-		return c.plan(n)
+		c.streamed[d.ItemID] = true
+		c.text(d.ItemID, d.Delta)
+		return nil
+	case "item/completed":
+		return c.item(m.Params)
+	default:
+		return c.plan(m.Params)
 	}
+}
+
+func (c *client) text(id, text string) {
+	c.spoke = c.spoke || text != ""
+	c.h.Text(id, text)
+}
+
+// item takes a message that came whole. All other items have a form of their own.
+func (c *client) item(params jsontext.Value) error {
+	var i item
+	var kind anyItem
+	if json.Unmarshal(params, &i) != nil || json.Unmarshal(i.Item, &kind) != nil {
+		return errLine
+	}
+	if kind.Type != "agentMessage" || c.streamed[kind.ID] {
+		return nil
+	}
+	var whole struct {
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(i.Item, &whole) != nil {
+		return errLine
+	}
+	c.text(kind.ID, whole.Text)
 	return nil
 }
 
-func (c *client) plan(n notice) error {
+func (c *client) plan(params jsontext.Value) error {
+	var n plan
+	if json.Unmarshal(params, &n) != nil {
+		return errLine
+	}
 	entries := make([]adapter.Entry, 0, len(n.Plan))
 	for _, s := range n.Plan {
 		status, ok := map[string]string{"pending": "pending", "inProgress": "in_progress", "completed": "completed"}[s.Status]
@@ -185,20 +240,29 @@ func (c *client) plan(n notice) error {
 
 // completed settles the prompt, if the turn is its turn.
 func (c *client) completed(t turn) error {
-	c.began(t.ID)
 	if !c.prompting || t.ID != c.turn {
 		return nil
 	}
+	x, spoke := c.broke, c.spoke
 	c.settle()
 	switch t.Status {
 	case "completed":
+		if x != nil && !spoke {
+			// It ended well and said nothing, and there was an error on the way:
+			// a limit that was reached looks like this.
+			c.h.Fail(adapter.Failure{Category: x.category()})
+			return nil
+		}
 		c.h.Done(adapter.Result{StopReason: adapter.EndTurn})
 	case "interrupted":
 		c.h.Done(adapter.Result{StopReason: adapter.Cancelled})
 	case "failed":
-		f := adapter.Failure{}
 		if t.Error != nil {
-			f.Category = t.Error.category()
+			x = t.Error
+		}
+		f := adapter.Failure{}
+		if x != nil {
+			f.Category = x.category()
 		}
 		c.h.Fail(f)
 	default:
@@ -208,18 +272,18 @@ func (c *client) completed(t turn) error {
 }
 
 // failed takes an error notification. One that Codex gets over by itself is a
-// notice; one of the turn in progress comes again with the turn's end; any other
-// one belongs to no request.
-func (c *client) failed(n notice) {
+// notice; one of the turn in progress is told again at the turn's end, if it ended
+// the turn; any other one belongs to no request.
+func (c *client) failed(f failed) {
+	if f.Error == nil {
+		f.Error = &failure{}
+	}
 	switch {
-	case n.WillRetry:
+	case f.WillRetry:
 		c.h.Warn()
 	case c.prompting:
+		c.broke = f.Error
 	default:
-		category := launch.Category("")
-		if n.Error != nil {
-			category = n.Error.category()
-		}
-		c.h.Broken(category)
+		c.h.Broken(f.Error.category())
 	}
 }
