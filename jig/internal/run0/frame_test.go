@@ -43,13 +43,14 @@ func TestFrameSize(t *testing.T) {
 	r.fails(clean, fault.ProtocolError)
 }
 
-func TestFullSizeFrame(t *testing.T) {
+// complaint: B2.13 digitaldrywood/detent#1781 - a reader of lines gave up at 64 KiB, and one long line was the end of the run
+func TestComplaintB2_13Detent1781ALineIsAsLongAsTheProtocolSays(t *testing.T) {
 	// rule: R-003
 	const most = 16_777_216
-	for _, n := range []int{most, most + 1} {
+	for _, n := range []int{64<<10 + 1, 3 << 20, most, most + 1} {
 		r := opened(t)
 		go func() { io.WriteString(r.out, done+strings.Repeat(" ", n-len(done))+"\n"); r.out.Close() }()
-		if n == most {
+		if n <= most {
 			<-r.Answered()
 			require.Nil(t, r.End(clean).Err)
 			continue
@@ -266,11 +267,44 @@ func TestStdoutBound(t *testing.T) {
 	require.Contains(t, r.fails(clean, fault.ResourceExhausted).Message, "standard error")
 }
 
-func TestPollutedStdoutIsExplained(t *testing.T) {
+// complaint: B2.19 anomalyco/opencode#13634 - a line of a log between the frames ended the run, and nothing said where it came from
+func TestComplaintB2_19Opencode13634PollutedOutputIsExplained(t *testing.T) {
 	// rule: R-205
 	r := opened(t)
 	r.write("Migrating database\x1b[2K…")
 	r.doomed()
 	err := r.fails(clean, fault.ProtocolError)
 	require.Contains(t, err.Message, `polluted, beginning "Migrating database?[2K?"`)
+}
+
+// complaint: B2.16 LinusU/node-jsonlines#7 - text that is cut between its bytes comes out broken
+func TestComplaintB2_16NodeJsonlines7BytesMayComeOneByOne(t *testing.T) {
+	r := opened(t)
+	for _, b := range []byte(`{"jsonrpc":"2.0","id":"host:1","result":{"outcome":"done","output":"中 🐣"}}` + "\n") {
+		r.raw(string([]byte{b}))
+	}
+	<-r.Answered()
+	e := r.end(clean)
+	require.Nil(t, e.Err)
+	require.Equal(t, `"中 🐣"`, string(e.Result.Output))
+
+	r = opened(t)
+	r.raw(`{"jsonrpc":"2.0","id":"host:1","result":{"outcome":"done","output":"` + "\xe4" + `"}}` + "\n")
+	r.doomed()
+	r.fails(clean, fault.ProtocolError)
+}
+
+// complaint: B2.17 radareorg/radare2-mcp#68 - an answer to nothing, or to another request, was taken for the answer
+func TestComplaintB2_17Radare2MCP68AnAnswerHasTheIDOfItsRequest(t *testing.T) {
+	for _, id := range []string{`1`, `0`, `1.0`, `"1"`, `"host:2"`, `"Host:1"`, `"host:1 "`, `""`, `null`, `true`, `["host:1"]`} {
+		r := opened(t)
+		r.write(`{"jsonrpc":"2.0","id":` + id + `,"result":{"outcome":"done","output":1}}`)
+		r.doomed()
+		r.stop()
+		r.fails(clean, fault.ProtocolError)
+	}
+	r := opened(t)
+	r.write(done, done)
+	r.doomed()
+	r.fails(clean, fault.ProtocolError)
 }

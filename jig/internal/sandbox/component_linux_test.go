@@ -50,3 +50,36 @@ func TestAGrandchildThatKeepsStandardOutputOpen(t *testing.T) {
 		require.Contains(t, ending.Err.Message, "still here")
 	}
 }
+
+// family starts a command with a grandchild that holds one of its streams open,
+// ends the scope, and reads both streams to their end.
+func family(t *testing.T, stream string) {
+	t.Helper()
+	for _, ends := range []string{"ends", "stays"} {
+		p, err := launcher(t).Start(context.Background(), spec("family", stream, ends))
+		require.NoError(t, err)
+		line := make([]byte, 3)
+		_, err = io.ReadFull(p.Stdout, line)
+		require.NoError(t, err)
+		require.Equal(t, "ok\n", string(line))
+		if ends == "ends" {
+			<-p.Ended() // the grandchild is not waited for
+		}
+		exit, err := p.Fence()
+		require.NoError(t, err)
+		require.Equal(t, ends == "stays", exit.Killed)
+		require.Zero(t, running(t, "stay-family"))
+		for _, r := range []io.Reader{p.Stdout, p.Stderr} {
+			b, err := io.ReadAll(r)
+			require.NoError(t, err)
+			require.Empty(t, b)
+		}
+		require.NoError(t, p.Close())
+	}
+}
+
+// complaint: B1.7 python/cpython#76116 - a grandchild kept the pipe, and a time limit ended only when it did
+func TestComplaintB1_7Cpython76116AGrandchildIsNotWaitedFor(t *testing.T) { family(t, "stdout") }
+
+// complaint: B1.8 sortie-ai/sortie#918 - standard error was read to its end before anybody waited for the program
+func TestComplaintB1_8Sortie918StandardErrorIsNotWaitedFor(t *testing.T) { family(t, "stderr") }

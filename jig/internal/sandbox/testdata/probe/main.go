@@ -126,6 +126,27 @@ func main() {
 		}
 		w.Close()
 		io.Copy(io.Discard, ready)
+	case "family":
+		// A command that stays, and a child that holds the given stream alone.
+		cmd := exec.Command("/proc/self/exe", "heir", "holds", "stay-family")
+		ready, w, _ := os.Pipe()
+		cmd.ExtraFiles = []*os.File{w}
+		if args[1] == "stdout" {
+			cmd.Stdout = os.Stdout
+		} else {
+			cmd.Stderr = os.Stderr
+		}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		report(cmd.Start())
+		w.Close()
+		io.Copy(io.Discard, ready)
+		if args[2] == "ends" {
+			return
+		}
+		signal.Ignore(syscall.SIGTERM)
+		for {
+			time.Sleep(time.Hour)
+		}
 	case "heir":
 		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE)
 		if args[1] == "writes" {
