@@ -191,6 +191,8 @@ type callee struct {
 
 func (c callee) Respond(r wirev2.Response) { c.answers <- encoded(r) }
 
+func (callee) Flush() {}
+
 func (c callee) Event(e wirev2.Event, _ *Grant) bool {
 	switch e.Event {
 	case wirev2.EventTurnApplicationToolCall:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -179,6 +180,15 @@ func (c *Coordinator) exists(id wirev2.ID) bool {
 // update is the one door to the core: it lets time pass, does a verb and its
 // effects, and sees to it that what comes next is not missed.
 func (c *Coordinator) update(verb func(k *core)) {
+	var few [4]Outbox
+	for _, out := range c.step(verb, few[:0]) {
+		out.Flush()
+	}
+}
+
+// step is update under the lock. It adds to fed the outboxes into which it has
+// queued something.
+func (c *Coordinator) step(verb func(k *core), fed []Outbox) []Outbox {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Since(c.start)
@@ -187,9 +197,13 @@ func (c *Coordinator) update(verb func(k *core)) {
 	for effects := c.core.take(); len(effects) > 0; effects = c.core.take() {
 		for _, e := range effects {
 			c.perform(e)
+			if conn := fedBy(e); conn != nil && !slices.Contains(fed, conn.out) {
+				fed = append(fed, conn.out)
+			}
 		}
 	}
 	c.arm(now)
+	return fed
 }
 
 // arm sees to it that the core's next deadline is not missed. A timer that fires too early does no harm, and to move it

@@ -120,3 +120,19 @@ func (markCall) effect()       {}
 func (unmarkCall) effect()     {}
 func (startTurn) effect()      {}
 func (cancelTurn) effect()     {}
+
+// fedBy is the connection into which an effect queues something, nil where it
+// does not.
+func fedBy(e effect) *Conn {
+	switch e := e.(type) {
+	case respond:
+		return e.conn
+	case notify:
+		return e.conn
+	case notifyText:
+		return e.conn
+	case dispatchCall:
+		return e.conn
+	}
+	return nil
+}

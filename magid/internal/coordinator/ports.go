@@ -8,8 +8,8 @@ import (
 
 // Outbox is the sending half of one connection, made by the server.
 //
-// The coordinator calls it while it holds its own lock, so that the order of
-// calls is the order of what was decided. Every method therefore returns at
+// The coordinator calls it while it holds its own lock, save Flush, so that the
+// order of calls is the order of what was decided. Every method therefore returns at
 // once, and none of them calls back into the coordinator: a connection that has
 // to die is reported later, through [Coordinator.Disconnect], from another
 // goroutine.
@@ -33,6 +33,11 @@ type Outbox interface {
 	// and text. It is apart from Event so that a queue may join texts of the same
 	// grant and turn that stand next to each other. event.Payload is empty.
 	Text(event wirev2.Event, grant *Grant, turn wirev2.ID, text string) bool
+
+	// Flush sends what has been queued, as far as that needs no waiting. The
+	// coordinator calls it after it has queued something, when it holds no lock any
+	// more: what is sent at once, by who queued it, costs no other goroutine.
+	Flush()
 
 	// Disconnect asks for the end of the connection; reason is one line for the
 	// log.

@@ -156,6 +156,8 @@ func (p *peer) Text(event wirev2.Event, grant *Grant, turn wirev2.ID, text strin
 	return p.Event(event, grant)
 }
 
+func (p *peer) Flush() {}
+
 func (p *peer) Disconnect(reason string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -24,6 +24,7 @@ type quiet struct{}
 func (quiet) Respond(wirev2.Response)                           {}
 func (quiet) Event(wirev2.Event, *Grant) bool                   { return true }
 func (quiet) Text(wirev2.Event, *Grant, wirev2.ID, string) bool { return true }
+func (quiet) Flush()                                            {}
 func (quiet) Disconnect(string)                                 {}
 
 // bareCore is a core with nothing around it.

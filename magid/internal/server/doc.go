@@ -9,9 +9,11 @@
 // coordinator's.
 //
 // A connection has one goroutine that reads and one that writes. Between the
-// coordinator and the writer stands a queue that is bounded in records and
-// bytes; the coordinator only ever puts records into it, so a reader that stops
-// costs nobody else anything. A connection whose queue is full, or that does
+// coordinator and the socket stands a queue that is bounded in records and
+// bytes. Whoever has queued something writes it itself, without ever waiting and
+// when the coordinator's lock is free again; what the socket does not take at
+// once is the writer's. So a quick answer costs no change of goroutines, and a
+// peer that stops reading costs nobody else anything. A connection whose queue is full, or that does
 // not take one record in [writeTimeout], is cut, with the reason in the log. What an
 // accepted request gets is an answer or the end of the connection, never silence
 // (wire-v2 2).

@@ -42,10 +42,28 @@ type peer struct {
 	gone     bool
 }
 
+// flushing sends what it queues, as the coordinator does.
+type flushing struct{ coordinator.Outbox }
+
+func (f flushing) Respond(r wirev2.Response) {
+	f.Outbox.Respond(r)
+	f.Flush()
+}
+
+func (f flushing) Event(e wirev2.Event, grant *coordinator.Grant) bool {
+	defer f.Flush()
+	return f.Outbox.Event(e, grant)
+}
+
+func (f flushing) Text(e wirev2.Event, grant *coordinator.Grant, turn wirev2.ID, text string) bool {
+	defer f.Flush()
+	return f.Outbox.Text(e, grant, turn, text)
+}
+
 func (f *fake) Connect(id wirev2.ID, selected bool, out coordinator.Outbox) *coordinator.Conn {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	conn, p := new(coordinator.Conn), &peer{id: id, selected: selected, out: out}
+	conn, p := new(coordinator.Conn), &peer{id: id, selected: selected, out: flushing{out}}
 	if f.peers == nil {
 		f.peers = make(map[*coordinator.Conn]*peer)
 	}

@@ -5,8 +5,8 @@ import (
 	"github.com/magi-jig/magi-jig/wirev2"
 )
 
-// outbox is the coordinator's view of a connection. It is called under the coordinator's lock:
-// nothing here waits, and a queue that overflows only wakes the connection's own goroutines.
+// outbox is the coordinator's view of a connection. Save Flush it is called under the coordinator's lock: nothing here
+// waits, and a queue that overflows only wakes the connection's own goroutines.
 type outbox struct{ c *conn }
 
 var _ coordinator.Outbox = outbox{}
@@ -25,6 +25,9 @@ func (o outbox) Event(event wirev2.Event, grant *coordinator.Grant) bool {
 func (o outbox) Text(event wirev2.Event, grant *coordinator.Grant, turn wirev2.ID, text string) bool {
 	return o.taken(o.c.queue.pushText(event, grant, turn, text))
 }
+
+// Flush writes what the kernel takes now; the connection's writer does the rest.
+func (o outbox) Flush() { o.c.writeAtOnce(o.c.queue.take()) }
 
 // Disconnect ends the connection.
 func (o outbox) Disconnect(reason string) { o.c.cut(reason) }

@@ -53,9 +53,9 @@ func (r *record) session() wirev2.ID {
 // queue is what waits to be written to one connection, and the account of the requests
 // that wait for an answer.
 //
-// One goroutine at a time has the pen: it took a record out and writes it. That is the connection's writer, or its
-// reader, which writes the answers of the request it has just handed on itself where nothing else is being written. The
-// answer of a quick request thus costs no change of goroutines.
+// One goroutine at a time has the pen: it took a record out and writes it. That is whoever queued something, where nothing
+// else is being written and as far as it need not wait, so that an answer and an event cost no change of goroutines; else
+// it is the connection's writer.
 //
 // A queue is safe for concurrent use. Its methods never block, save next and place.
 type queue struct {
@@ -143,7 +143,8 @@ func (q *queue) respond(r wirev2.Response, answers bool) bool {
 	return q.push(item)
 }
 
-// push adds one record, or kills the queue. The caller holds mu.
+// push adds one record, or kills the queue. It wakes nobody: who queues something takes the pen when it is done. The
+// caller holds mu.
 func (q *queue) push(item record) bool {
 	switch {
 	case q.dead || q.sealed:
@@ -157,7 +158,6 @@ func (q *queue) push(item record) bool {
 	}
 	q.bytes += item.size
 	q.latest[item.session()] = q.records.push(item)
-	q.wake()
 	return true
 }
 
@@ -251,12 +251,23 @@ func (q *queue) hold() {
 	q.held = true
 }
 
-// take ends hold, and takes the pen and a record where there is one and nobody writes.
-func (q *queue) take() (record, bool) {
+// unhold ends hold, and takes the pen as take does.
+func (q *queue) unhold() (record, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.held = false
-	if q.dead || q.pen || q.rest != nil || q.records.len() == 0 {
+	return q.seize()
+}
+
+// take takes the pen and a record where there is one and nobody writes or is about to.
+func (q *queue) take() (record, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.seize()
+}
+
+func (q *queue) seize() (record, bool) {
+	if q.dead || q.pen || q.held || q.rest != nil || q.records.len() == 0 {
 		q.wake()
 		return record{}, false
 	}

@@ -26,7 +26,7 @@ func (c *conn) read() (reason string, linger time.Duration) {
 		if err == nil {
 			c.queue.hold()
 			c.admit(q)
-			c.writeAtOnce()
+			c.writeAtOnce(c.queue.unhold())
 			continue
 		}
 		var bad *wirev2.RequestError
@@ -35,6 +35,7 @@ func (c *conn) read() (reason string, linger time.Duration) {
 			return c.inputEnded(err)
 		}
 		c.refuse(bad.Request, false, wirev2.CodeInvalidRequest, bad.Reason)
+		c.writeAtOnce(c.queue.take())
 	}
 	return reasonEnd, 0 // the queue knows better
 }

@@ -31,13 +31,12 @@ func (c *conn) write() {
 	}
 }
 
-// maxAtOnce bounds the records that the reader writes before it reads on.
+// maxAtOnce bounds the records that somebody else than the writer writes before it goes on with its own work.
 const maxAtOnce = 8
 
-// writeAtOnce writes, from the reader's goroutine, what a request has just brought into the queue, as far as that
-// needs no waiting.
-func (c *conn) writeAtOnce() {
-	item, ok := c.queue.take()
+// writeAtOnce writes what is queued, from the goroutine that queued it and as far as that needs no waiting, beginning with
+// item where ok says that the pen has been taken.
+func (c *conn) writeAtOnce(item record, ok bool) {
 	if !ok {
 		return
 	}
