@@ -78,7 +78,7 @@ func TestComplaintB5_48Codex32327NoSnapshotOfTheShellIsMade(t *testing.T) {
 	want, err := os.ReadFile("testdata/config.golden.toml")
 	require.NoError(t, err)
 	require.Equal(t, string(want), config)
-	require.Contains(t, config, "[features]\nplugins = false\nshell_snapshot = false\n")
+	require.Contains(t, config, "\nshell_snapshot = false\n")
 	require.Contains(t, config, "[shell_environment_policy]\ninherit = \"core\"\n")
 }
 

@@ -5,8 +5,8 @@
 // The credential goes over in memory, with account/login/start, into a store that is
 // never written; it is in no variable and in no file, because a tool that the client
 // runs can read both. [Arguments] and the configuration file that Prepare writes turn
-// off what Codex does besides answering: plugins, shell snapshots, analytics, the
-// update check, history, retries. The model provider is one of the configuration's
+// off what Codex does besides answering: plugins and apps, shell snapshots, analytics,
+// the update check, history, retries, agents and goals of its own. The model provider is one of the configuration's
 // own, so that the answer is asked for with one POST and over no WebSocket; where it
 // is asked is an argument, which is reviewed, or Codex's own default for the kind
 // of login.

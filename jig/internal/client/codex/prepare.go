@@ -15,8 +15,16 @@ import (
 
 // config is what every launch finds as config.toml: the same bytes, so that
 // everything that differs stands in the reviewed arguments.
+//
+// Features are off that ask a server of their own (apps, plugins, suggestions), write
+// secrets down (snapshots of the shell), go on without being asked (goals, retries
+// without end) or open conversations beside the one that was reviewed (agents,
+// pictures). With a subscription Codex also asks its service for settings, which
+// would be one more address to look up: chatgpt_base_url, on which the model's own
+// address does not depend, is one that nothing can listen at.
 const config = `cli_auth_credentials_store = "ephemeral"
 check_for_update_on_startup = false
+chatgpt_base_url = "https://127.0.0.1:0"
 model_provider = "jig"
 approval_policy = "on-request"
 sandbox_mode = "workspace-write"
@@ -31,8 +39,14 @@ persistence = "none"
 enabled = false
 
 [features]
+apps = false
+goals = false
+image_generation = false
+multi_agent = false
 plugins = false
+remote_plugin = false
 shell_snapshot = false
+tool_suggest = false
 unbounded_connection_retries = false
 
 [shell_environment_policy]
