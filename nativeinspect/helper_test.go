@@ -52,7 +52,7 @@ func TestHelperOfTheWrapperComesFirst(t *testing.T) {
 	require.Equal(t, m.at("usr/bin/bwrap"), m.found(Codex).Helper.Path)
 }
 
-// rule: P-122, P-123, F-184
+// rule: P-122, P-123, F-184, N-004
 func TestHelperOfTheInstallation(t *testing.T) {
 	for folder, order := range map[string][]string{
 		"opt/bin": {"opt/codex-resources/bwrap", "opt/bin/codex-resources/bwrap"},

@@ -42,6 +42,7 @@ func (m *machine) real(c Client, path string) (*Installation, error) {
 	return m.inspect(c)
 }
 
+// rule: N-001
 func TestRealCodexFromNPM(t *testing.T) {
 	dir, ok := pinned(t, "@openai/codex")
 	if !ok {

@@ -40,7 +40,7 @@ func (m *machine) notExecuted() {
 	require.ErrorIs(m, err, os.ErrNotExist)
 }
 
-// rule: F-161, F-163, F-176, P-098
+// rule: F-161, F-163, F-176, P-098, N-002
 func TestNPMLauncherResolvesStatically(t *testing.T) {
 	for _, nativeIn := range []string{"opt", "opt/node_modules/@openai/codex"} { // hoisted, nested
 		m := newMachine(t)
@@ -102,7 +102,7 @@ func (m *machine) write(path, content string) {
 
 func (m *machine) remove(path string) { require.NoError(m, os.RemoveAll(m.at(path))) }
 
-// rule: F-162, F-163, F-169, F-170, F-172, P-096, P-097, P-098, P-100
+// rule: F-162, F-163, F-169, F-170, F-172, P-096, P-097, P-098, P-100, N-003
 func TestNPMFaultsAreWrapper(t *testing.T) {
 	launcher, native := launcherAt+"/package.json", nativeAt+"/package.json"
 	install := func(m *machine) {
