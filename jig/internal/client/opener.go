@@ -71,6 +71,9 @@ func (o *Opener) Open(ctx context.Context, r project.ClientRequest) (*project.Cl
 	if err != nil {
 		return nil, located(inspectionOrEnd(ctx, c, err), r.Path)
 	}
+	if err := observe(c); err != nil {
+		return nil, located(err, r.Path)
+	}
 	p, err := Resolve(c, r.Model, r.Environment)
 	if err != nil {
 		return nil, located(err, r.Path)

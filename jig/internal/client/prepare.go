@@ -78,6 +78,9 @@ func (o *Opener) reopened(ctx context.Context, r PrepareRequest) (*Plan, Profile
 	if err != nil {
 		return nil, p, nil, err
 	}
+	if err := observe(c); err != nil {
+		return nil, p, nil, err
+	}
 	selection, ok := selectionOf(c, r.Admitted)
 	if !ok {
 		return nil, p, nil, &ChangedError{Client: r.Client, Parts: []string{PartExecutable}}

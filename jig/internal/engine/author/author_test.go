@@ -200,7 +200,7 @@ func TestBindingsDoNotReferToThemselves(t *testing.T) {
 	require.NoError(t, err, "a Flow of the same name is another thing")
 }
 
-// rule: E-087, E-088, E-089, E-090, J-016
+// rule: E-087, E-088, E-089, E-090, J-016, F-007, P-167
 func TestGrants(t *testing.T) {
 	get := func(more string) string {
 		return `{"kind":"http","url":"https://a.example/x","method":"GET"` + more + `}`
@@ -231,6 +231,12 @@ func TestGrants(t *testing.T) {
 		model(strings.Repeat("m", 256)): "fine",
 		model(strings.Repeat("m", 257)): "/model",
 		model("-a"):                     "/model",
+		model(""):                       "/model",
+		model(".a"):                     "/model",
+		model("/a"):                     "/model",
+		model("ä"):                      "/model",
+		model("0"):                      "fine",
+		model(strings.Repeat("m", 255)): "fine",
 		model("a b"):                    "/model",
 		model("a\n"):                    "/model",
 		get(``):                         "fine",
