@@ -74,8 +74,13 @@ func Run(ctx context.Context, o Options) Result {
 		reading.Go(func() { r.follow(name, reader) })
 	}
 	result, err := inv.run(ctx, o.Input, hostParty, channels)
-	r.broker.Finish(hostParty, err == nil)
+	for _, endpoint := range channels {
+		// One that the invocation was given has ended with it, and what it carried is
+		// still being read; one that it never got ends here.
+		_ = r.broker.Close(hostParty, endpoint, false)
+	}
 	reading.Wait()
+	r.broker.Finish(hostParty, err == nil)
 	return Result{Result: result, Err: err, Stderr: inv.stderr.kept()}
 }
 

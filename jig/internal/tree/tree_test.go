@@ -286,6 +286,31 @@ func TestReceivedChannels(t *testing.T) {
 	}
 }
 
+func TestWhatWasSentIsReadHoweverLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		files := map[string]string{"FLOW.contract.json": invocationHead + `,"channels":{"events":{"direction":"send","required":false}}}`}
+		target := w.flow("events", func(c *peer) int {
+			e := field(c.run, "channels", "events", "endpoint")
+			for i := range 10 {
+				require.Equal(t, "null", c.do("channel/send", fmt.Sprintf(`{"endpoint":%q,"value":%d}`, e, i)))
+			}
+			return echo(c)
+		}, files, nil)
+		read := 0
+		r := w.run(target, func(o *tree.Options) {
+			o.Receive = []string{"events"}
+			o.Item = func(_ string, i channel.Item, err *fault.Error) {
+				require.Nil(t, err)
+				time.Sleep(time.Minute) // the Flow has long ended
+				read++
+			}
+		})
+		w.succeeds(r, `{}`)
+		require.Equal(t, 11, read, "its items and their end")
+	})
+}
+
 func TestCancelAbortsTheChildOfOneCall(t *testing.T) {
 	// rule: R-088, R-196
 	synctest.Test(t, func(t *testing.T) {
