@@ -207,23 +207,24 @@ await handle(async (run) => {
       return failed(error)
     }
   }
+  const drains: { [name: string]: Promise<void> } = {}
+  const drain = async (name: string) => {
+    for (;;) {
+      const last: any = await read(name)
+      log.push(last)
+      if (last === "end" || last.error) return
+    }
+  }
   for (const step of plan.steps) {
     if (step.send) await made.commands.send.send(step.send).catch((error: any) => log.push(failed(error)))
     if (step.end) await made.commands.send.close().catch((error: any) => log.push(failed(error)))
     if (step.read) log.push(await read(step.read))
-    if (step.release) await made[step.release].receive.close()
+    if (step.drain) drains[step.drain] = drain(step.drain)
+    if (step.release) await (drains[step.release] = made[step.release].receive.close())
     if (step.sleep) await new Promise((resolve) => setTimeout(resolve, step.sleep))
-    if (step.result) log.push((await call) as any)
   }
   const result = await call
-  for (const name of ["events", "replies"]) {
-    if (!made[name] || plan.steps.some((step: any) => step.release === name)) continue
-    for (;;) {
-      const last: any = await read(name)
-      log.push(last)
-      if (last === "end" || last.error) break
-    }
-  }
+  for (const name of ["events", "replies"]) if (made[name]) await (drains[name] ?? drain(name))
   return { outcome: "done", output: { log, result } as any }
 })
 `
