@@ -126,7 +126,7 @@ func declaredRefusal(r *project.Refusal) *refusal {
 		case d.Code == project.CodeHTTPUnavailable:
 			out.code, out.message = d.Code, "a grant of the project cannot be used"
 		case strings.HasPrefix(d.Code, "PROJECT_ACP_"):
-			out.code, out.message = d.Code, "a native client that a grant names cannot be used"
+			out.code, out.message = d.Code, "a native client cannot be used"
 			return out
 		}
 	}

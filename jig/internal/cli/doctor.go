@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/magi-jig/magi-jig/jig/internal/client"
 	"github.com/magi-jig/magi-jig/jig/internal/project"
 	"github.com/magi-jig/magi-jig/jig/internal/sandbox"
+	"github.com/magi-jig/magi-jig/nativeinspect"
 )
 
 type checkRecord struct {
@@ -17,23 +20,29 @@ type checkRecord struct {
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail,omitzero"`
 	Fix    string `json:"fix,omitzero"`
+
+	code string // of a failed one; empty: UNAVAILABLE
 }
 
 func (a *app) doctorCommand(end func(ending)) *cobra.Command {
 	return a.command("doctor [CLIENT]", "Try what jig needs of this machine", atMost(1), func(ctx context.Context, args []string) ending {
 		if len(args) == 1 {
 			if !isClient(args[0]) {
-				return a.refused(refuse(codeUsage, "a client is codex, claude or pi"))
+				return a.refused(errClient)
 			}
-			return a.refused(refuse(codeFeature, "native clients are not offered yet"))
+			return a.doctor(ctx, args[0])
 		}
-		return a.doctor(ctx)
+		return a.doctor(ctx, "")
 	}, end)
 }
 
-// doctor tries the real thing: both kinds of scope with their real flags.
-func (a *app) doctor(ctx context.Context) ending {
+// doctor tries the real thing: both kinds of scope with their real flags, and of a
+// client everything that a review asks of it.
+func (a *app) doctor(ctx context.Context, name string) ending {
 	checks := a.examine(ctx)
+	if name != "" {
+		checks = append(checks, a.examineClient(ctx, nativeinspect.Client(name))...)
+	}
 	if ctx.Err() != nil {
 		return a.refused(ctx.Err())
 	}
@@ -41,8 +50,12 @@ func (a *app) doctor(ctx context.Context) ending {
 	status, list := statusSucceeded, []project.Diagnostic{}
 	for _, c := range checks {
 		if !c.OK {
-			status, e.exit = statusFailed, 2
-			list = append(list, project.Diagnostic{Code: codeUnavailable, Message: c.Check + ": " + c.Detail, Hint: c.Fix})
+			code := c.code
+			if code == "" {
+				code = codeUnavailable
+			}
+			status, e.exit = statusFailed, max(e.exit, exitOf(code))
+			list = append(list, project.Diagnostic{Code: code, Message: c.Check + ": " + c.Detail, Hint: c.Fix})
 		}
 	}
 	e.record = record{"status": status, "checks": checks, "diagnostics": list}
@@ -100,6 +113,23 @@ func (a *app) examine(ctx context.Context) []checkRecord {
 		bounds.Detail = "rlimit: no delegated cgroup v2 here, so a scope's memory is watched and its data bounded a process"
 	}
 	return append(checks, bounds, a.ambientProxy())
+}
+
+// examineClient goes through the stages of a client's setup.
+func (a *app) examineClient(ctx context.Context, c nativeinspect.Client) []checkRecord {
+	found, err := client.Diagnose(ctx, c, a.env, a.outside(), time.Now())
+	if err != nil {
+		return nil // the command was interrupted
+	}
+	var checks []checkRecord
+	for _, f := range found {
+		check := checkRecord{Check: string(c) + " " + string(f.Stage), OK: f.Problem == nil, Detail: f.Detail}
+		if f.Problem != nil {
+			check.Detail, check.Fix, check.code = f.Problem.Message, f.Problem.Hint, f.Problem.Code
+		}
+		checks = append(checks, check)
+	}
+	return checks
 }
 
 func failed(check string, err error) checkRecord {

@@ -92,7 +92,7 @@ and without your files, and lends them what their review granted.
 		a.errStyle, a.outStyle = newStyle(a.stderr, option, a.env), newStyle(a.out.w, option, a.env)
 	}
 	for _, make := range []func(func(ending)) *cobra.Command{
-		a.initCommand, a.reviewCommand, a.runCommand, a.inspectCommand, a.statusCommand, a.runsCommand, a.sessionsCommand, a.doctorCommand, a.versionCommand, a.schemaCommand,
+		a.initCommand, a.reviewCommand, a.runCommand, a.inspectionCommand, a.statusCommand, a.runsCommand, a.sessionsCommand, a.doctorCommand, a.versionCommand, a.schemaCommand,
 	} {
 		root.AddCommand(make(end))
 	}
