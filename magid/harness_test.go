@@ -39,12 +39,14 @@ func newPlace(t testing.TB) *place {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "mt") // short, for the socket's sake
 	require.NoError(t, err)
+	require.NoError(t, keep(dir))
 	t.Cleanup(func() {
 		log, err := os.ReadFile(filepath.Join(dir, "state", "magid.log"))
 		if err == nil {
 			sane(t, string(log))
 		}
 		require.NoError(t, os.RemoveAll(dir))
+		require.NoError(t, letGo(dir))
 	})
 	p := &place{t: t, dir: dir, socket: filepath.Join(dir, "run", "magid.sock"), state: filepath.Join(dir, "state"), workspace: filepath.Join(dir, "work")}
 	require.NoError(t, os.Mkdir(p.workspace, 0o700))
@@ -117,6 +119,7 @@ func (p *place) process(cmd *exec.Cmd, extra ...string) *running {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
+	dyingWithUs(cmd.SysProcAttr)
 	require.NoError(p.t, cmd.Start())
 	go func() {
 		r.err = cmd.Wait()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -32,6 +33,13 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, echo(os.Getenv("MAGI_SOCKET"), bytes))
 		os.Exit(1)
 	}
+	if os.Getenv(keeperVariable) != "" {
+		keeper(os.Stdin)
+		os.Exit(0)
+	}
+	if magid = os.Getenv(abandonedVariable); magid != "" {
+		os.Exit(m.Run())
+	}
 	os.Exit(buildAndRun(m))
 }
 
@@ -42,7 +50,11 @@ func buildAndRun(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
+	defer func() { _ = errors.Join(os.RemoveAll(dir), letGo(dir)) }()
+	if err := keep(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	// Another user runs it in some tests.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		fmt.Fprintln(os.Stderr, err)

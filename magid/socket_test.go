@@ -62,7 +62,13 @@ func TestComplaint49MatrixAuthenticationService2424TwentyStartsLeaveOneDaemon(t 
 }
 
 // daemonsOf finds the daemons of a place by their environment, each by its own process ID.
-func daemonsOf(t *testing.T, p *place) (pids []int) {
+func daemonsOf(t *testing.T, p *place) []int {
+	t.Helper()
+	return daemonsWith(t, "MAGI_SOCKET="+p.socket+"\x00")
+}
+
+// daemonsWith finds daemons by what is in their environment.
+func daemonsWith(t *testing.T, variable string) (pids []int) {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
 	require.NoError(t, err)
@@ -72,7 +78,7 @@ func daemonsOf(t *testing.T, p *place) (pids []int) {
 			continue
 		}
 		env, err := os.ReadFile("/proc/" + entry.Name() + "/environ")
-		if err != nil || !bytes.Contains(env, []byte("MAGI_SOCKET="+p.socket+"\x00")) {
+		if err != nil || !bytes.Contains(env, []byte(variable)) {
 			continue
 		}
 		command, err := os.ReadFile("/proc/" + entry.Name() + "/cmdline")

@@ -11,8 +11,13 @@ import (
 	"github.com/magi-jig/magi-jig/wirev2/client"
 )
 
-// reconnectTimeout bounds how long a chat tries to find the daemon again.
-const reconnectTimeout = 20 * time.Second
+// How long a chat that lost its connection tries to find the daemon again, and to get the session back, which the daemon may
+// believe to be the lost connection's for a moment more.
+const (
+	reconnectTimeout = 20 * time.Second
+	reclaimTimeout   = 3 * time.Second
+	retryPause       = 100 * time.Millisecond
+)
 
 // turnFailure is a turn that did not complete.
 type turnFailure struct{ terminal wirev2.Terminal }
@@ -252,18 +257,42 @@ func (ch *chat) reconnect(ctx context.Context) error {
 	for {
 		err := ch.connect(ctx)
 		if err == nil {
-			if ch.id == "" {
-				return nil
-			}
-			return ch.claim(ctx, false)
+			return ch.reclaim(ctx)
 		}
-		select {
-		case <-ctx.Done():
+		if over := ch.pause(ctx, err); over != nil {
+			return over
+		}
+	}
+}
+
+// reclaim claims the session on a new connection. It takes nothing over: whoever else has claimed it meanwhile keeps it.
+func (ch *chat) reclaim(ctx context.Context) error {
+	if ch.id == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, reclaimTimeout)
+	defer cancel()
+	for {
+		err := ch.claim(ctx, false)
+		var refused *wirev2.Error
+		if !errors.As(err, &refused) || refused.Code != wirev2.CodeSessionClaimed {
 			return err
-		case <-ch.interrupts:
-			return errLeave
-		case <-time.After(200 * time.Millisecond):
 		}
+		if over := ch.pause(ctx, err); over != nil {
+			return over
+		}
+	}
+}
+
+// pause waits before another attempt, and returns err where there is none.
+func (ch *chat) pause(ctx context.Context, err error) error {
+	select {
+	case <-ctx.Done():
+		return err
+	case <-ch.interrupts:
+		return errLeave
+	case <-time.After(retryPause):
+		return nil
 	}
 }
 

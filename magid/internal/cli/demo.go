@@ -34,7 +34,8 @@ func (a *app) demoCommand() *cobra.Command {
 			"doing the work and saying so. Nothing is installed, no key is needed, nothing is left behind.",
 		Args: takes(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+			// A reader that goes away, as in `magid demo | head`, must not end us before we have cleaned up.
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGPIPE)
 			defer stop()
 			return a.demo(ctx)
 		},
@@ -72,10 +73,13 @@ func (a *app) demo(ctx context.Context) (err error) {
 	defer cancel()
 	d := &demo{app: a}
 	err = d.run(ctx)
-	if ctx.Err() != nil {
+	switch lost := a.written.failed(); {
+	case lost != nil:
+		err = fmt.Errorf("%w; everything that the demonstration made is gone again", lost)
+	case ctx.Err() != nil:
 		err = errors.New("the demonstration was interrupted; everything it made is gone again")
 	}
-	if err := errors.Join(err, d.cleanUp(err != nil)); err != nil {
+	if err := errors.Join(err, d.cleanUp(err != nil && a.written.failed() == nil)); err != nil {
 		return err
 	}
 	result := demoResult{OK: true, Checks: d.checks}
