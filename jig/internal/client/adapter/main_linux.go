@@ -3,6 +3,7 @@ package adapter
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"path"
 	"sync"
 	"syscall"
@@ -26,6 +27,10 @@ func Main(_ []string, clients map[string]Factory) int {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return refuse(exitLaunch, "it cannot protect itself")
 	}
+	// A host that does not listen any more is an error of a write, and not the end
+	// of this process: it still has the client to end. Taken rather than ignored,
+	// because what is ignored the client would inherit.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
 	if sandbox.ApplyRlimits(0) != nil {
 		return refuse(exitLaunch, "it cannot limit itself")
 	}

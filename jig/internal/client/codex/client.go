@@ -26,6 +26,7 @@ type client struct {
 
 	login        []byte // parameters of the login; zeroed when sent
 	experimental bool   // the login needs the experimental API
+	retain       bool   // the session is to be kept
 	authorised   bool
 	stopLogin    func()
 
@@ -77,7 +78,7 @@ func (c *client) Request(r adapter.Request) {
 	case adapter.Initialize:
 		c.initialize()
 	case adapter.New:
-		c.begin("thread/start", threadParams{Cwd: work, Approval: approval, Sandbox: "workspace-write"}, "")
+		c.begin("thread/start", threadParams{Cwd: work, Approval: approval, Sandbox: "workspace-write", Ephemeral: !c.retain}, "")
 	case adapter.Resume:
 		c.begin("thread/resume", threadParams{ThreadID: r.SessionID, Cwd: work, Approval: approval, Sandbox: "workspace-write", ExcludeTurns: true}, r.SessionID)
 	case adapter.Configure:
@@ -164,6 +165,7 @@ type threadParams struct {
 	Approval     string `json:"approvalPolicy"`
 	Sandbox      string `json:"sandbox"`
 	ExcludeTurns bool   `json:"excludeTurns,omitzero"`
+	Ephemeral    bool   `json:"ephemeral,omitzero"`
 }
 
 type threadResult struct {

@@ -6,10 +6,11 @@
 // never written; it is in no variable and in no file, because a tool that the client
 // runs can read both. [Arguments] and the configuration file that Prepare writes turn
 // off what Codex does besides answering: plugins and apps, shell snapshots, analytics,
-// the update check, history, retries, agents and goals of its own. The model provider is one of the configuration's
+// the update check, history, retries, agents and goals of its own. A session that
+// nobody keeps is in memory only. The model provider is one of the configuration's
 // own, so that the answer is asked for with one POST and over no WebSocket; where it
-// is asked is an argument, which is reviewed, or Codex's own default for the kind
-// of login.
+// is asked is an argument, which is reviewed, or Codex's own default for the kind of
+// login.
 //
 // # What it refuses
 //

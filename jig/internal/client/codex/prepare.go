@@ -82,6 +82,7 @@ func (c *client) Prepare(f *launch.Frame) ([]string, error) {
 	if !path.IsAbs(home) || path.Clean(home) != home || home == "/tmp" || strings.HasPrefix(home, "/tmp/") {
 		return nil, errHome
 	}
+	c.retain = f.Retain
 	if f.Credential != nil {
 		if err := c.keep(f.Credential); err != nil {
 			return nil, err

@@ -233,3 +233,20 @@ func FuzzLine(f *testing.F) {
 		require.LessOrEqual(t, h.Settled(), 1)
 	})
 }
+
+// A session that nobody keeps leaves no history.
+func TestOnlyASessionThatIsKeptIsWrittenDown(t *testing.T) {
+	for retain, want := range map[bool]string{
+		true:  `send {"id":1,"method":"thread/start","params":{"cwd":"/work","approvalPolicy":"on-request","sandbox":"workspace-write"}}`,
+		false: `send {"id":1,"method":"thread/start","params":{"cwd":"/work","approvalPolicy":"on-request","sandbox":"workspace-write","ephemeral":true}}`,
+	} {
+		f := frame(home(t))
+		f.Retain = retain
+		c, h := New(), &adaptertest.Host{}
+		_, err := c.Prepare(f)
+		require.NoError(t, err)
+		c.Start(h)
+		c.Request(adapter.Request{Kind: adapter.New})
+		require.Equal(t, []string{want}, h.Took())
+	}
+}
