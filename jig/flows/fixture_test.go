@@ -219,6 +219,7 @@ await handle(async (run) => {
     if (step.send) await made.commands.send.send(step.send).catch((error: any) => log.push(failed(error)))
     if (step.end) await made.commands.send.close().catch((error: any) => log.push(failed(error)))
     if (step.read) log.push(await read(step.read))
+    if (step.say) console.log(step.say)
     if (step.drain) drains[step.drain] = drain(step.drain)
     if (step.release) await (drains[step.release] = made[step.release].receive.close())
     if (step.sleep) await new Promise((resolve) => setTimeout(resolve, step.sleep))

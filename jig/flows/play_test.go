@@ -302,3 +302,14 @@ func one(text, stop string) func(*play) {
 		p.end()
 	}
 }
+
+// interrupted reads the cancellation of the turn under way.
+func (p *play) interrupted() {
+	p.t.Helper()
+	f := p.next()
+	if f == nil {
+		p.wrong("the requests ended before session/cancel")
+	}
+	assert.JSONEq(p.t, `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"owned"}}`, string(f.Bytes()))
+	p.asked = append(p.asked, "session/cancel")
+}
