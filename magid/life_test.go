@@ -169,9 +169,10 @@ func TestStopEndsTurnsInOrderAndTellsTheirController(t *testing.T) {
 
 // manager plays a service manager: it listens, and starts a daemon for what arrives.
 type manager struct {
-	p      *place
-	file   *os.File
-	socket *net.UnixListener
+	p       *place
+	program string
+	file    *os.File
+	socket  *net.UnixListener
 }
 
 func (p *place) manager() *manager {
@@ -182,13 +183,13 @@ func (p *place) manager() *manager {
 	file, err := l.File()
 	require.NoError(p.t, err)
 	p.t.Cleanup(func() { _, _ = file.Close(), l.Close() })
-	return &manager{p, file, l}
+	return &manager{p, magid, file, l}
 }
 
 // activate starts a daemon as a service manager does.
 func (m *manager) activate(extra ...string) *running {
 	m.p.t.Helper()
-	cmd := exec.Command("/bin/sh", "-c", `LISTEN_PID=$$ exec "$0" serve`, magid)
+	cmd := exec.Command("/bin/sh", "-c", `LISTEN_PID=$$ exec "$0" serve`, m.program)
 	cmd.ExtraFiles = []*os.File{m.file}
 	cmd.Env = append([]string{"LISTEN_FDS=1"}, extra...)
 	return m.p.process(cmd)
