@@ -150,7 +150,10 @@ func (p *place) agent(instructions string, more ...string) outcome {
 	p.Helper()
 	input, err := json.Marshal(map[string]string{"instructions": instructions})
 	require.NoError(p, err)
-	return p.jig(append([]string{"run", "binding:agent", "--timeout", "60s", "--input", string(input)}, more...)...)
+	if len(more) == 0 {
+		more = []string{"--timeout", "60s"}
+	}
+	return p.jig(append([]string{"run", "binding:agent", "--input", string(input)}, more...)...)
 }
 
 // probe runs the Flow that speaks the protocol itself; see testdata/probe.ts.

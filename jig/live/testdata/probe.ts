@@ -66,7 +66,8 @@ await handle(async (run) => {
     }
   }
   try {
-    const ready = await next()
+    // A call that is refused leaves the channels where they are.
+    const ready = await Promise.race([next(), call.then(() => undefined)])
     if (!ready) throw await call.then(() => new Error("no ready record"), (error) => error)
     console.log("ready")
     await ask("initialize", { protocolVersion: 1, clientCapabilities: {} })

@@ -1,0 +1,59 @@
+package live_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// rule: F-013, F-014, F-015, F-018, F-030, F-067, F-129, F-134, F-135, F-138, F-140, F-143, J-187, J-219, N-017, J-221
+func TestCodexTakesUpASessionThatWasRetained(t *testing.T) {
+	p := newPlace(t, codex, ", retainSessions: true")
+	reference := func(o outcome) string {
+		t.Helper()
+		o.ends(0, "succeeded")
+		require.Equal(t, `"retained"`, o.member("output", "result", "session", "status"), "%s", o)
+		return strings.Trim(o.member("output", "result", "session", "reference"), `"`)
+	}
+	first := reference(p.probe(`{"session":{"retain":true},"prompts":[{"text":"ECHO the word is heron"}]}`))
+	restore := func(reference string) outcome {
+		return p.probe(fmt.Sprintf(`{"session":{"restore":%q},"prompts":[{"text":"HELLO"}]}`, reference))
+	}
+	o := restore(first)
+	second := reference(o)
+	require.NotEqual(t, first, second)
+	posts := p.model.posts()
+	require.Len(t, posts, 2)
+	require.Contains(t, posts[1].Body, "the word is heron")
+	require.NotEmpty(t, o.member("output", "ready", "restoreSessionId"))
+
+	refused := restore(first).ends(1, "failed")
+	require.Equal(t, `"UNAVAILABLE"`, refused.member("code"), "%s", refused)
+	unknown := restore("3f2504e0-4f89-41d3-9a0c-0305e82c3301").ends(1, "failed")
+	require.Equal(t, refused.member("message"), unknown.member("message"))
+	require.Len(t, p.model.posts(), 2, "a refused reference started a conversation")
+
+	tied := reference(p.probe(`{"session":{"retain":true,"lifetime":"run"},"prompts":[{"text":"HELLO"}]}`))
+	foreign := restore(tied).ends(1, "failed")
+	require.Equal(t, refused.member("message"), foreign.member("message"))
+
+	// A conversation that ended with an error of the client's leaves nothing.
+	o = p.probe(`{"session":{"retain":true},"prompts":[{"text":"FAIL400"}]}`).ends(0, "succeeded")
+	require.JSONEq(t, `{"status":"unavailable","reason":"not-cleanly-closed"}`, o.member("output", "result", "session"))
+}
+
+// rule: F-017, F-125, J-196
+func TestASessionThatWasNotLentIsUnavailable(t *testing.T) {
+	for _, client := range some() {
+		more := ", retainSessions: true"
+		if client == codex {
+			more = ""
+		}
+		p := newPlace(t, client, more)
+		o := p.probe(`{"session":{"retain":true},"prompts":[{"text":"HELLO"}]}`).ends(1, "failed")
+		require.Equal(t, `"UNAVAILABLE"`, o.member("code"), "%s", o)
+		require.Empty(t, p.model.requests())
+	}
+}
