@@ -136,6 +136,11 @@ func (p Profile) codexLogin(env project.Environment, now time.Time) (*Credential
 	if err != nil {
 		return nil, err
 	}
+	return p.parseCodex(raw, now)
+}
+
+// parseCodex reads Codex's login file and zeroes it.
+func (p Profile) parseCodex(raw []byte, now time.Time) (*Credential, error) {
 	defer clear(raw)
 	var login struct {
 		Key     jsontext.Value `json:"OPENAI_API_KEY"`
@@ -248,6 +253,11 @@ func (p Profile) piLogin(env project.Environment, now time.Time) (*Credential, e
 	if err != nil {
 		return nil, err
 	}
+	return p.parsePi(raw, now)
+}
+
+// parsePi reads Pi's login file and zeroes it.
+func (p Profile) parsePi(raw []byte, now time.Time) (*Credential, error) {
 	defer clear(raw)
 	var all map[string]jsontext.Value
 	if json.Unmarshal(raw, &all) != nil {

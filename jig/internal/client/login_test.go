@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -309,4 +310,37 @@ func TestACredentialDoesNotPrintAndCanBeZeroed(t *testing.T) {
 	require.Contains(t, string(payload), canary)
 	c.Zero()
 	require.Equal(t, make([]byte, len(payload)), []byte(payload))
+}
+
+func FuzzALoginIsReadOrRefusedAndNeverShown(f *testing.F) {
+	late := now.Add(time.Hour).Unix()
+	for _, s := range []string{
+		codexLogin(token(late, "acct"), "acct"), piLogin("anthropic", now.Add(time.Hour)), "{", "[]", `{"anthropic":null}`, `{"tokens":1}`,
+		codexLogin("h.e30.s", "acct"), codexLogin(token(late, "x"), "acct"), `{"anthropic":{"type":"oauth","access":"a","refresh":"r","expires":1e300}}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		for _, parse := range []func([]byte) (*Credential, error){
+			func(b []byte) (*Credential, error) { return Profile{Client: "codex"}.parseCodex(b, now) },
+			func(b []byte) (*Credential, error) {
+				return Profile{Client: "pi", Provider: "anthropic"}.parsePi(b, now)
+			},
+		} {
+			b := slices.Clone(raw)
+			c, err := parse(b)
+			if strings.Trim(string(b), "\x00") != "" {
+				t.Fatal("the file's bytes are kept")
+			}
+			if err != nil {
+				if len(raw) > 40 && strings.Contains(err.Error(), string(raw)) {
+					t.Fatal("a refusal repeats the file")
+				}
+				continue
+			}
+			if !c.JSON().IsValid() || len(c.Values()) != 1 || c.Values()[0] == "" || c.Expires().Before(now.Add(MinLifetime)) || strings.Contains(string(c.JSON()), "refresh-") {
+				t.Fatalf("%s", c.JSON())
+			}
+		}
+	})
 }
