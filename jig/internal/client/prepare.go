@@ -39,12 +39,11 @@ func (o *Opener) Prepare(ctx context.Context, r PrepareRequest) (*Prepared, erro
 	if err != nil {
 		return nil, err
 	}
-	now := o.o.Now()
-	credential, err := p.read(r.Environment, now)
+	credential, err := p.read(r.Environment, o.o.Now())
 	if err != nil {
 		return nil, err
 	}
-	if w := ending(p, credential, now, r.Deadline); w != nil {
+	if w := ending(p, credential, r.Deadline); w != nil {
 		warnings = append(warnings, *w)
 	}
 	return &Prepared{plan, credential, warnings}, nil
@@ -61,13 +60,13 @@ func (o *Opener) Check(ctx context.Context, r PrepareRequest) ([]project.Diagnos
 }
 
 // ending warns about a credential that ends before the run has to.
-func ending(p Profile, c *Credential, now, deadline time.Time) *project.Diagnostic {
+func ending(p Profile, c *Credential, deadline time.Time) *project.Diagnostic {
 	if c.expires.IsZero() || deadline.IsZero() || !c.expires.Before(deadline) {
 		return nil
 	}
 	return &project.Diagnostic{
 		Code:    Code(p.Client, StageLogin),
-		Message: fmt.Sprintf("the login of %s ends in %s, before the run's deadline; it is not renewed meanwhile", p.Client, c.expires.Sub(now).Truncate(time.Second)),
+		Message: fmt.Sprintf("the login of %s ends at %s, before the run's deadline; it is not renewed meanwhile", p.Client, c.expires.UTC().Format(time.RFC3339)),
 		Hint:    "renew it by running " + string(p.Client) + " once, or choose a shorter --timeout",
 	}
 }

@@ -148,7 +148,7 @@ func TestComplaintB5_51Stella722ALoginThatEndsBeforeTheDeadlineIsWarnedAbout(t *
 			p, err := o.prepare(client, "", admitted, now.Add(deadline))
 			require.NoError(t, err)
 			i := slices.IndexFunc(p.Warnings, func(d project.Diagnostic) bool {
-				return strings.Contains(d.Message, "ends in 6m0s, before the run's deadline")
+				return strings.Contains(d.Message, "ends at 2026-11-30T12:06:00Z, before the run's deadline")
 			})
 			require.Equal(t, warned, i >= 0, "%s %s", client, deadline)
 			if warned {
