@@ -43,6 +43,7 @@ type client struct {
 	streamed  map[string]bool // items of the turn whose text came in pieces
 	spoke     bool            // there was text in the turn
 	broke     *failure        // an error of the turn that may not have ended it
+	renew     bool            // a new login was asked for in the turn
 }
 
 // New is a client for one launch.
@@ -259,7 +260,7 @@ func (c *client) began(id string) {
 }
 
 func (c *client) settle() {
-	c.prompting, c.turn, c.streamed, c.spoke, c.broke = false, "", nil, false, nil
+	c.prompting, c.turn, c.streamed, c.spoke, c.broke, c.renew = false, "", nil, false, nil, false
 }
 
 func (c *client) Cancel() {

@@ -79,7 +79,10 @@ func (c *client) asked(m message) error {
 	case "item/tool/call":
 		answer(`"result":{"contentItems":[],"success":false}`)
 		return nil
-	default: // account/chatgptAuthTokens/refresh and attestation/generate among them
+	case "account/chatgptAuthTokens/refresh":
+		c.renew = true // what fails next fails for this
+		fallthrough
+	default: // attestation/generate among them
 		answer(`"error":{"code":-32601,"message":"not available"}`)
 		return nil
 	}
@@ -243,7 +246,7 @@ func (c *client) completed(t turn) error {
 	if !c.prompting || t.ID != c.turn {
 		return nil
 	}
-	x, spoke := c.broke, c.spoke
+	x, spoke, renew := c.broke, c.spoke, c.renew
 	c.settle()
 	switch t.Status {
 	case "completed":
@@ -263,6 +266,9 @@ func (c *client) completed(t turn) error {
 		f := adapter.Failure{}
 		if x != nil {
 			f.Category = x.category()
+		}
+		if f.Category == "" && renew {
+			f.Category = launch.Auth
 		}
 		c.h.Fail(f)
 	default:
