@@ -308,3 +308,16 @@ func TestClose(t *testing.T) {
 		require.Error(t, early(t, plain()).NativeEOF())
 	}
 }
+
+func TestPendingNamesTheRequestThatWaits(t *testing.T) {
+	r := newRig(t, plain())
+	require.Empty(t, r.Pending())
+	r.mustAsk("initialize", hello)
+	require.Equal(t, "initialize", r.Pending())
+	r.mustResult(capable)
+	require.Empty(t, r.Pending())
+	r.mustAsk("session/new", work)
+	require.Equal(t, "session/new", r.Pending())
+	require.Equal(t, nativeFault, r.native("nonsense"))
+	require.Empty(t, r.Pending(), "nothing is waited for after a violation")
+}

@@ -22,7 +22,7 @@ func some() []string {
 	return clients[:1]
 }
 
-// rule: J-205, J-206, F-035, P-199, J-235, F-108, P-216, F-205, J-207
+// rule: J-205, J-206, F-035, P-199, J-235, F-108, P-216, F-205
 func TestTheOrdinaryAgentHasOneTurnWithEachClient(t *testing.T) {
 	for _, client := range clients {
 		t.Run(client, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestAModelThatSaysNothingIsWaitedForUntilTheDeadline(t *testing.T) {
 	require.Len(t, p.model.posts(), 1)
 }
 
-// rule: F-208, P-072, J-025
+// rule: F-208, P-072, J-024
 func TestASignalEndsTheConversationAndEverythingOfIt(t *testing.T) {
 	p := newPlace(t, codex, "")
 	for _, signals := range []int{1, 2} {

@@ -419,3 +419,24 @@ func TestHostEndpoints(t *testing.T) {
 		require.ErrorContains(t, w.Close(false), "DISCONNECTED")
 	})
 }
+
+func TestAWriterThatFailsTakesItsReadersWithIt(t *testing.T) {
+	failure := fault.New(fault.Disconnected, "gone")
+	r := newRig(t)
+	send, receive := r.direct(root)
+	waits := r.next(root, receive)
+	require.Equal(t, "PERMISSION_DENIED", code(r.Broker.Fail(child, send.Endpoint, failure)))
+	require.Equal(t, "pending", waits.answer)
+	require.Nil(t, r.Broker.Fail(root, send.Endpoint, failure))
+	require.Equal(t, "DISCONNECTED", waits.answer)
+	require.Equal(t, "DISCONNECTED", r.send(root, send, "1").answer)
+	// What has ended stays as it was.
+	require.Nil(t, r.Broker.Fail(root, send.Endpoint, fault.New(fault.Lagged, "later")))
+	require.Equal(t, "DISCONNECTED", r.next(root, receive).answer)
+	send, receive = r.direct(root)
+	require.Equal(t, "ok", r.send(root, send, "1").answer)
+	require.Nil(t, r.Close(root, send.Endpoint, false))
+	require.Nil(t, r.Broker.Fail(root, send.Endpoint, failure))
+	require.Equal(t, "1:1", r.next(root, receive).answer)
+	require.Equal(t, "end:1", r.next(root, receive).answer)
+}
