@@ -15,7 +15,10 @@ require (
 	modernc.org/quickjs v0.27.0
 )
 
-require golang.org/x/tools v0.52.0 // indirect
+require (
+	github.com/klauspost/compress v1.20.4 // indirect
+	golang.org/x/tools v0.52.0 // indirect
+)
 
 require (
 	github.com/dustin/go-humanize v1.1.0 // indirect

@@ -1,7 +1,8 @@
 // Package tools names what the developer commands of this repository share.
 //
 // The commands themselves live below cmd: check makes every check that CI
-// makes, release rehearses a release, scriptedprovider serves a scripted model.
+// makes, release rehearses a release, native installs the real agents that tests
+// run, scriptedprovider serves a scripted model, fakeagent is an agent with faults.
 // Nothing in this module is imported by another module of the repository.
 //
 // # Limits

@@ -7,7 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tidwall/gjson"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // FailureText is in the message of every refusal that [ByText] gives, so that a
@@ -39,7 +40,8 @@ const MaxDeltas = 200_000
 // answered.", any other with "This is a script."
 func ByText(r Request) (Reply, bool) {
 	format, _ := formatOf(r.Path)
-	last := lastWords(format, gjson.ParseBytes(r.Body))
+	body := read[asked](r.Body)
+	last := lastWords(body)
 	if last.result {
 		return TextReply("The tool answered."), true
 	}
@@ -62,10 +64,11 @@ func ByText(r Request) (Reply, bool) {
 		if argument == "" {
 			argument = "echo the tool ran"
 		}
+		tool := shell(format, body)
 		return CallReply(Call{
 			ID:        "call_scripted_" + strconv.Itoa(r.Number),
-			Name:      shell(format, r.Body),
-			Arguments: shellArguments(shell(format, r.Body), argument, word == "ESCALATE"),
+			Name:      tool,
+			Arguments: shellArguments(tool, argument, word == "ESCALATE"),
 		}), true
 	case "REFUSE":
 		return Reply{Steps: []Step{Refusal("No. "), Finish(refused(format)), Usage(1, 1), Done()}}, true
@@ -114,6 +117,42 @@ func directive(text string) (word, argument string) {
 	return "", ""
 }
 
+// asked is what a request's body says, as far as anything here depends on it. The
+// formats name the conversation differently.
+type asked struct {
+	Model    string         `json:"model"`
+	Messages []said         `json:"messages"`
+	Input    jsontext.Value `json:"input"` // Responses: a text, or messages among other items
+	Tools    []struct {
+		Name     string `json:"name"`
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	} `json:"tools"`
+}
+
+// said is a message, or an item of another kind.
+type said struct {
+	Type    string         `json:"type"`
+	Role    string         `json:"role"`
+	Content jsontext.Value `json:"content"` // a text, or parts
+}
+
+// part is a part of a message.
+type part struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// lenient reads what others write: a client may be as wrong as it likes, and is
+// answered for what could be read.
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+func read[T any](data []byte) (v T) {
+	_ = json.Unmarshal(data, &v, lenient)
+	return v
+}
+
 // words are what a request ends with.
 type words struct {
 	text   string // of the user
@@ -121,57 +160,52 @@ type words struct {
 }
 
 // lastWords reads the conversation of a request.
-func lastWords(f Format, body gjson.Result) words {
+func lastWords(body asked) words {
 	var w words
-	list := body.Get("messages")
-	if f == Responses {
-		list = body.Get("input")
-		if list.Type == gjson.String {
-			return words{text: list.String()}
+	list := body.Messages
+	if len(body.Input) > 0 {
+		if body.Input.Kind() == '"' {
+			return words{text: read[string](body.Input)}
+		}
+		list = read[[]said](body.Input)
+	}
+	for _, m := range list {
+		switch {
+		case m.Role == "tool" || strings.HasSuffix(m.Type, "_call_output"):
+			w.result = true
+		case m.Role == "user":
+			w = userWords(m.Content)
 		}
 	}
-	list.ForEach(func(_, m gjson.Result) bool {
-		switch {
-		case m.Get("role").String() == "tool" || strings.HasSuffix(m.Get("type").String(), "_call_output"):
-			w.result = true
-		case m.Get("role").String() == "user":
-			w = userWords(m.Get("content"))
-		}
-		return true
-	})
 	return w
 }
 
 // userWords reads one message of the user: a text or parts. In the parts a text
 // in tags is what a program added to what its user wrote.
-func userWords(content gjson.Result) words {
-	if content.Type == gjson.String {
-		return words{text: content.String()}
+func userWords(content jsontext.Value) words {
+	if content.Kind() == '"' {
+		return words{text: read[string](content)}
 	}
 	var w words
-	content.ForEach(func(_, part gjson.Result) bool {
-		text := part.Get("text").String()
+	for _, p := range read[[]part](content) {
 		switch {
-		case part.Get("type").String() == "tool_result":
+		case p.Type == "tool_result":
 			w.result = true
-		case text != "" && !strings.HasPrefix(strings.TrimSpace(text), "<"):
-			w.text, w.result = text, false
+		case p.Text != "" && !strings.HasPrefix(strings.TrimSpace(p.Text), "<"):
+			w.text, w.result = p.Text, false
 		}
-		return true
-	})
+	}
 	return w
 }
 
 // shell is the tool that runs commands among those that the request offers, or
 // the one that the format's client usually has.
-func shell(f Format, body []byte) string {
+func shell(f Format, body asked) string {
 	known := []string{"exec_command", "shell", "Bash", "bash"}
 	offered := map[string]bool{}
-	gjson.GetBytes(body, "tools").ForEach(func(_, tool gjson.Result) bool {
-		offered[tool.Get("name").String()] = true
-		offered[tool.Get("function.name").String()] = true
-		return true
-	})
+	for _, tool := range body.Tools {
+		offered[tool.Name], offered[tool.Function.Name] = true, true
+	}
 	for _, name := range known {
 		if offered[name] {
 			return name

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/tidwall/gjson"
 )
 
 // conn is one connection being served.
@@ -78,7 +76,11 @@ type exchange struct {
 }
 
 func (a exchange) writer() *writer {
-	return a.format.writer(a.record.Number, gjson.GetBytes(a.record.Body, "model").String())
+	model := ""
+	if a.format != Chat { // which names none
+		model = read[asked](a.record.Body).Model
+	}
+	return a.format.writer(a.record.Number, model)
 }
 
 // choose records a request and decides its reply. Requests are numbered in the

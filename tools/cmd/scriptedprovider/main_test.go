@@ -149,7 +149,9 @@ func TestItEndsWithItsStandardInput(t *testing.T) {
 	in, hold := io.Pipe()
 	out, say := io.Pipe()
 	code := make(chan int, 1)
-	go func() { code <- run(context.Background(), []string{"-by-text", "-json", "-with-stdin"}, in, say, io.Discard) }()
+	go func() {
+		code <- run(context.Background(), []string{"-by-text", "-json", "-with-stdin"}, in, say, io.Discard)
+	}()
 	_, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
 	require.NoError(t, hold.Close())

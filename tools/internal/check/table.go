@@ -38,7 +38,8 @@ var table = map[string]row{
 		modules: []string{"acpframing", "acpprofile", "nativeinspect", "sessionstore"},
 		deps: []string{jsonModule, uuidModule, sysModule, cobraModule, boltModule, gjsonModule, textModule, compressors,
 			"github.com/evanw/esbuild", "modernc.org/quickjs", "modernc.org/libquickjs", "modernc.org/libc",
-			"github.com/spf13/pflag", // the flags of cobra's commands
+			"github.com/spf13/pflag",          // the flags of cobra's commands
+			"github.com/pelletier/go-toml/v2", // Codex keeps its configuration in TOML
 			"github.com/charmbracelet/lipgloss", "github.com/charmbracelet/bubbletea"},
 	},
 }
