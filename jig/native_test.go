@@ -173,7 +173,14 @@ func TestAReviewShowsWhoIsLentWhichClient(t *testing.T) {
 		require.Contains(t, strings.Join(strings.Fields(o.stderr), " "), strings.Join(strings.Fields(text), " "))
 	}
 	p.jig("review").is(0, "status", `"unchanged"`)
-	p.clean(o, plan, p.jig("status"), p.jig("inspect", "codex"), p.jig("doctor", "pi"))
+	details := p.jig("review", "--details")
+	for _, text := range []string{
+		"executable " + n.at("codex") + " sha256:", "helper " + n.at("bwrap") + " sha256:", "requirements /etc/codex/requirements.toml sha256:", "adapter sha256:",
+		`argument "app-server"`, "variable CODEX_HOME=/codex", "variable CLAUDE_CONFIG_DIR=/home/agent/claude",
+	} {
+		require.Contains(t, details.stderr, text)
+	}
+	p.clean(o, plan, details, p.jig("status"), p.jig("inspect", "codex"), p.jig("doctor", "pi"))
 }
 
 // rule: F-011, F-025

@@ -33,6 +33,7 @@ type grantRecord struct {
 
 	declared *author.ACP // what the project has, where the argument made another of it
 	endpoint string      // empty: the client's own
+	provider project.Provider
 }
 
 type grantOrigin struct {
@@ -142,7 +143,8 @@ func grantOf(c *project.Candidate, id, slot string, s project.Slot, g *author.AC
 	if declared, err := author.ParseGrant(s.Declared); s.Declared != nil && err == nil {
 		r.declared = declared.ACP
 	}
-	if e := c.Meaning.Providers[s.Provider].Endpoint; e != nil {
+	r.provider = c.Meaning.Providers[s.Provider]
+	if e := r.provider.Endpoint; e != nil {
 		r.endpoint = *e
 	}
 	return r
@@ -194,6 +196,12 @@ func planText(s style, r *reviewed) string {
 	}
 	for _, g := range grantRecords(p.Candidate) {
 		fmt.Fprintf(&b, "  %s\n", s.wrap(grantLine(g), 4))
+		if !r.o.details {
+			continue
+		}
+		for _, line := range providerLines(g.provider) {
+			fmt.Fprintf(&b, "      %s\n", s.wrap(line, 8))
+		}
 	}
 	fmt.Fprintf(&b, "plan %s\n", p.Digest)
 	return b.String()
@@ -224,6 +232,34 @@ func grantLine(g grantRecord) string {
 		line += ", may keep sessions"
 	}
 	return line
+}
+
+// providerLines are everything that an examined client is started with: what its
+// identity is made of.
+func providerLines(p project.Provider) []string {
+	if p.Executable == nil {
+		return nil
+	}
+	program := func(role string, e *project.ProviderExecutable) string {
+		return fmt.Sprintf("%s %s %s", role, escape(e.Path), e.Digest)
+	}
+	lines := []string{program("executable", p.Executable)}
+	if p.Helper != nil {
+		lines = append(lines, program("helper", p.Helper))
+	}
+	for _, f := range p.Files {
+		lines = append(lines, fmt.Sprintf("%s %s %s", f.Role, escape(f.Path), f.Digest))
+	}
+	if p.Adapter != nil {
+		lines = append(lines, "adapter "+*p.Adapter)
+	}
+	for _, a := range p.Argv {
+		lines = append(lines, `argument "`+escape(a)+`"`)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
+		lines = append(lines, "variable "+escape(name+"="+p.Env[name]))
+	}
+	return lines
 }
 
 // changeLines are the lines below a change: what it was and what it is. In short
