@@ -127,7 +127,7 @@ func evaluator(t *testing.T) *project.ScopeEvaluator {
 	t.Helper()
 	bwrap, _, err := sandbox.FindBwrap(sandbox.Search{Path: "/usr/bin:/bin"})
 	require.NoError(t, err)
-	l, err := sandbox.NewLauncher(sandbox.Config{Bwrap: bwrap, Self: jig, UID: nobody, GID: nobody})
+	l, err := sandbox.NewLauncher(sandbox.Config{Bwrap: bwrap, UID: nobody, GID: nobody})
 	require.NoError(t, err)
 	e := &project.ScopeEvaluator{Launcher: l, Jig: jig}
 	t.Cleanup(func() { require.NoError(t, e.Close()) })

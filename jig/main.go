@@ -1,7 +1,7 @@
 // Command jig reviews a project's Flows, runs them in a sandbox, and lends them
 // what their review granted.
 //
-// Inside a scope and on the way into one the same program has other first
+// Inside a scope the same program has other first
 // arguments; nobody calls those by hand.
 package main
 
@@ -32,8 +32,6 @@ func main() {
 			os.Exit(engine.DeclareMain(args[1:]))
 		case adapter.Command:
 			os.Exit(adapter.Main(args[1:], natives))
-		case sandbox.StageCommand:
-			os.Exit(sandbox.StageMain(args[1:]))
 		case sandbox.ProbeCommand:
 			fmt.Println(sandbox.ProbeAnswer)
 			return

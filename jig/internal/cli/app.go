@@ -210,7 +210,7 @@ func (a *app) launcher() (*sandbox.Launcher, string, error) {
 		return nil, "", err
 	}
 	uid, gid := sandbox.Identity(a.env.Get("SUDO_UID"), a.env.Get("SUDO_GID"), a.dir)
-	l, err := sandbox.NewLauncher(sandbox.Config{Bwrap: bwrap, Self: a.self, UID: uid, GID: gid})
+	l, err := sandbox.NewLauncher(sandbox.Config{Bwrap: bwrap, UID: uid, GID: gid})
 	return l, bwrap, err
 }
 

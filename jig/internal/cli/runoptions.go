@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,7 +20,7 @@ const (
 	maxReceive     = 16
 )
 
-var duration = regexp.MustCompile(`^(0|[1-9][0-9]*)(ms|s|m|h)$`)
+var duration = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(0|[1-9][0-9]*)(ms|s|m|h)$`) })
 
 var units = map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour}
 
@@ -30,7 +31,7 @@ func parseTimeout(s string) (time.Duration, error) {
 		return defaultTimeout, nil
 	}
 	wrong := &refusal{code: codeTimeoutInvalid, message: "--timeout is a number with ms, s, m or h, such as 90s, at most 24h"}
-	m := duration.FindStringSubmatch(s)
+	m := duration().FindStringSubmatch(s)
 	if m == nil || len(m[1]) > 9 {
 		return 0, wrong
 	}

@@ -42,7 +42,7 @@ func confine() int {
 	}
 	// The engine's own memory lies beside the heap of the realm and has to fit
 	// the scope with it.
-	debug.SetGCPercent(50)
+	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(96 << 20)
 	debug.SetMaxStack(192 << 20)
 	return 0

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/magi-jig/magi-jig/jig/internal/engine/source"
@@ -49,14 +50,16 @@ func (r *runner) thrown(how, head, stack, limit string) {
 	}
 }
 
-var stackFrame = regexp.MustCompile(`^\s*at (?:(.*) \()?` + PackageDir + `/(.*?):(\d+)(?::(\d+))?\)?$`)
+var stackFrame = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*at (?:(.*) \()?` + PackageDir + `/(.*?):(\d+)(?::(\d+))?\)?$`)
+})
 
 // trace writes the frames of a stack that lie in the package, at the places where
 // the author wrote them.
 func (r *runner) trace(stack string, most int) string {
 	var out []string
 	for line := range strings.SplitSeq(stack, "\n") {
-		m := stackFrame.FindStringSubmatch(line)
+		m := stackFrame().FindStringSubmatch(line)
 		if m == nil || len(out) == most {
 			continue
 		}

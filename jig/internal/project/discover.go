@@ -8,13 +8,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/magi-jig/magi-jig/jig/internal/contract"
 	"github.com/magi-jig/magi-jig/jig/internal/engine/author"
 	"github.com/magi-jig/magi-jig/jig/internal/flowpkg"
 )
 
-var flowFile = regexp.MustCompile(`^FLOW\.[a-z0-9]{1,16}$`)
+var flowFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^FLOW\.[a-z0-9]{1,16}$`) })
 
 // flows are the paths of the packages that a source names.
 func (l *loader) flows(s *author.Source) []string {
@@ -24,7 +25,7 @@ func (l *loader) flows(s *author.Source) []string {
 			return false
 		}
 		names, err := l.files.list(path.Join(dir, e.Name()))
-		return err == nil && slices.ContainsFunc(slices.Collect(maps.Keys(names)), flowFile.MatchString)
+		return err == nil && slices.ContainsFunc(slices.Collect(maps.Keys(names)), flowFile().MatchString)
 	})
 	return found
 }

@@ -19,8 +19,7 @@ import (
 // is safe for concurrent use.
 type Launcher struct {
 	bwrap  string
-	self   string // the jig binary, for the stage
-	uid    int    // whom a scope runs as where jig is root
+	uid    int // whom a scope runs as where jig is root
 	gid    int
 	root   bool
 	cgroup *cgroupRoot // nil: rlimits and the watch
@@ -29,9 +28,6 @@ type Launcher struct {
 // Config says what a Launcher starts with.
 type Config struct {
 	Bwrap string // required; absolute path, see FindBwrap
-	// Self is the jig binary that a root jig re-executes as its stage; empty
-	// means the running executable.
-	Self string
 	// UID and GID are whom a scope runs as where jig is root; see Identity.
 	// Zero is refused there, and both are ignored elsewhere.
 	UID, GID int
@@ -42,10 +38,7 @@ func NewLauncher(c Config) (*Launcher, error) {
 	if !clean(c.Bwrap) {
 		return nil, errors.New("sandbox: the path of bubblewrap is not a clean absolute path")
 	}
-	l := &Launcher{bwrap: c.Bwrap, self: c.Self, uid: c.UID, gid: c.GID, root: os.Geteuid() == 0}
-	if l.self == "" {
-		l.self = "/proc/self/exe"
-	}
+	l := &Launcher{bwrap: c.Bwrap, uid: c.UID, gid: c.GID, root: os.Geteuid() == 0}
 	if l.root && (l.uid <= 0 || l.gid <= 0) {
 		return nil, errors.New("sandbox: a root jig needs an ordinary user and group to run scopes as")
 	}
@@ -88,7 +81,7 @@ func (l *Launcher) Start(ctx context.Context, s Spec) (*Process, error) {
 	}
 	p := &Process{
 		Stdin: ends[0][1], Stdout: &Stream{ends[1][0]}, Stderr: ends[3][0], raw: &Stream{ends[2][0]}, status: ends[4][0],
-		pidfd: -1, limits: s.Limits, ended: make(chan struct{}), drained: make(chan struct{}),
+		pidfd: -1, limits: s.Limits, ended: make(chan struct{}), drained: make(chan struct{}), reaped: make(chan struct{}),
 	}
 	go p.relay(p.raw, ends[3][1])
 	if err := l.start(ctx, &s, p, ends[0][0], ends[1][1], ends[2][1], ends[4][1]); err != nil {
@@ -138,15 +131,6 @@ func (l *Launcher) start(ctx context.Context, s *Spec, p *Process, stdin, stdout
 
 	cmd := &exec.Cmd{Path: l.bwrap, Args: command, Env: []string{}, Dir: "/", Stdin: stdin, Stdout: stdout, Stderr: stderr}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
-	if l.root {
-		plan, err := l.stagePlan(s, command)
-		if err != nil {
-			return err
-		}
-		files.add(plan)
-		cmd.Path, cmd.Args = l.self, []string{"jig", StageCommand, fmt.Sprint(next(plan))}
-		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNS
-	}
 	cmd.ExtraFiles = extra
 	if l.cgroup != nil {
 		group, err := l.cgroup.make(s.Limits)
@@ -156,8 +140,14 @@ func (l *Launcher) start(ctx context.Context, s *Spec, p *Process, stdin, stdout
 		p.group = group
 		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(group.dir.Fd())
 	}
-	if err := startOnThread(cmd); err != nil {
-		return notStarted(err, l.root)
+	if l.root {
+		err = l.startStaged(cmd, s, p.reaped)
+	} else if err = startOnThread(cmd); err != nil {
+		err = notStarted(err, false)
+	}
+	if err != nil {
+		p.group.remove()
+		return err
 	}
 	p.cmd = cmd
 	// Our copies of the child's ends must go before the status pipe is read:
@@ -210,7 +200,7 @@ var starter = sync.OnceValue(func() chan<- startRequest {
 	go func() {
 		runtime.LockOSThread()
 		for r := range requests {
-			r.done <- r.cmd.Start()
+			r.done <- startClean(r.cmd)
 		}
 	}()
 	return requests
@@ -222,14 +212,18 @@ type startRequest struct {
 }
 
 func startOnThread(cmd *exec.Cmd) error {
+	r := startRequest{cmd, make(chan error, 1)}
+	starter() <- r
+	return <-r.done
+}
+
+func startClean(cmd *exec.Cmd) error {
 	// What jig inherited without close-on-exec from its own parent must not
 	// reach a scope (J-133). Descriptors that Go opened carry the flag already.
 	if err := unix.CloseRange(3, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil && !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EINVAL) {
 		return err
 	}
-	r := startRequest{cmd, make(chan error, 1)}
-	starter() <- r
-	return <-r.done
+	return cmd.Start()
 }
 
 func deadline(d time.Duration) time.Time { return time.Now().Add(d) }

@@ -25,9 +25,6 @@ var probe string
 // TestMain builds the probe, runs the tests as whoever it is, and where that is
 // root once more as an ordinary user: the two ways into a scope differ.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == sandbox.StageCommand {
-		os.Exit(sandbox.StageMain(os.Args[2:]))
-	}
 	if probe = os.Getenv("SANDBOX_TEST_PROBE"); probe != "" {
 		os.Exit(m.Run())
 	}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -95,7 +96,7 @@ func answer(ctx context.Context, l *Launcher, s Spec) (string, error) {
 // MinVersion is the oldest bubblewrap that will do.
 const MinVersion = "0.8.0"
 
-var versionText = regexp.MustCompile(`^bubblewrap (\d+)\.(\d+)\.(\d+)`)
+var versionText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^bubblewrap (\d+)\.(\d+)\.(\d+)`) })
 
 // Version asks bubblewrap for its version and refuses one that is too old.
 func Version(ctx context.Context, bwrap string) (string, error) {
@@ -111,7 +112,7 @@ func Version(ctx context.Context, bwrap string) (string, error) {
 }
 
 func checkVersion(said string) (string, error) {
-	m := versionText.FindStringSubmatch(said)
+	m := versionText().FindStringSubmatch(said)
 	if m == nil {
 		return "", &UnavailableError{Reason: "it is not bubblewrap", Fix: "install bubblewrap " + MinVersion + " or later"}
 	}

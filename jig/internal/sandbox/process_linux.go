@@ -37,6 +37,7 @@ type Process struct {
 
 	drained chan struct{} // closed when the relay of standard error has ended
 	rawEnd  error         // how raw ended; set before drained closes
+	reaped  chan struct{} // closed when bubblewrap itself has been waited for
 	ended   chan struct{} // closed when the init is proved dead and the status is complete
 
 	mu     sync.Mutex
@@ -90,7 +91,7 @@ func (p *Process) abandon(cause error) error {
 		unix.Kill(pid, unix.SIGKILL)
 	}
 	p.cmd.Process.Kill()
-	p.cmd.Wait()
+	p.reap()
 	p.raw.SetReadDeadline(deadline(FenceTimeout))
 	<-p.drained
 	if !errors.Is(p.rawEnd, io.EOF) {
@@ -150,7 +151,7 @@ func (p *Process) supervise(lines *bufio.Reader) {
 		}
 	}
 	p.waitInit()
-	p.cmd.Wait()
+	p.reap()
 	memory := p.group.killedForMemory()
 	p.group.remove()
 	p.mu.Lock()
@@ -171,6 +172,11 @@ func (p *Process) supervise(lines *bufio.Reader) {
 		p.err = unavailable(p.complaint(), errors.New("bubblewrap ended before its command did"))
 	}
 	close(p.ended)
+}
+
+func (p *Process) reap() {
+	p.cmd.Wait()
+	close(p.reaped)
 }
 
 // waitInit returns when the pidfd turns readable, which it does for good when

@@ -7,12 +7,6 @@ import (
 	"os"
 )
 
-// StageCommand is the first argument of the jig binary as a stage.
-const StageCommand = "__stage"
-
-// StageMain refuses: scopes exist on Linux only.
-func StageMain([]string) int { return 70 }
-
 // ApplyRlimits refuses: scopes exist on Linux only.
 func ApplyRlimits(uint64) error { return notHere() }
 
@@ -22,7 +16,6 @@ func Identity(_, _, _ string) (uid, gid int) { return 0, 0 }
 // Config says what a Launcher starts with.
 type Config struct {
 	Bwrap    string
-	Self     string
 	UID, GID int
 }
 

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -195,7 +196,7 @@ func (e *evaluation) Call(op string, args []any) (any, error) {
 	return nil, nil
 }
 
-var frame = regexp.MustCompile(`^\s*at (?:.* \()?/(.+?):(\d+)(?::(\d+))?\)?$`)
+var frame = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*at (?:.* \()?/(.+?):(\d+)(?::(\d+))?\)?$`) })
 
 // thrown keeps the first error, at the place where the author wrote it.
 func (e *evaluation) thrown(head, stack, limit string) {
@@ -216,7 +217,7 @@ func (e *evaluation) thrown(head, stack, limit string) {
 		e.no.Hint = "a declaration has the globals of the language and no others: no console, no timers, no files"
 	}
 	for line := range strings.SplitSeq(stack, "\n") {
-		m := frame.FindStringSubmatch(line)
+		m := frame().FindStringSubmatch(line)
 		if m == nil {
 			continue
 		}

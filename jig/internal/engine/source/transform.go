@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/evanw/esbuild/pkg/api"
 	"github.com/go-json-experiment/json"
@@ -107,9 +108,15 @@ func transform(file string, text []byte, common bool) (*Code, *Problem) {
 	return &Code{Text: string(r.Code), Map: readMap(r.Map)}, nil
 }
 
+// lazy is a pattern that is compiled when it is needed first: this program starts
+// for every Flow, and most need none of them.
+func lazy(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
 var (
-	moduleSyntax = regexp.MustCompile(`(?m)^\s*(?:import\s*[\w{*"'$]|export\s*(?:[{*]|default\b|const\b|let\b|var\b|function\b|class\b|async\b))|\bimport\.meta\b`)
-	commonSyntax = regexp.MustCompile(`\bmodule\.exports\b|\bexports\.\w|\brequire\s*\(|Object\.defineProperty\(\s*exports\b`)
+	moduleSyntax = lazy(`(?m)^\s*(?:import\s*[\w{*"'$]|export\s*(?:[{*]|default\b|const\b|let\b|var\b|function\b|class\b|async\b))|\bimport\.meta\b`)
+	commonSyntax = lazy(`\bmodule\.exports\b|\bexports\.\w|\brequire\s*\(|Object\.defineProperty\(\s*exports\b`)
 )
 
 // IsCommonJS says whether a file of the package is a CommonJS module.
@@ -139,37 +146,37 @@ func (p *Package) common(file string, raw []byte) bool {
 			return true
 		}
 	}
-	return !moduleSyntax.Match(raw) && commonSyntax.Match(raw)
+	return !moduleSyntax().Match(raw) && commonSyntax().Match(raw)
 }
 
-var exportPatterns = []*regexp.Regexp{
-	regexp.MustCompile(`\bexports\.([A-Za-z_$][\w$]*)\s*=`),
-	regexp.MustCompile(`\bexports\[["']([A-Za-z_$][\w$]*)["']\]\s*=`),
-	regexp.MustCompile(`Object\.defineProperty\(\s*(?:module\.)?exports\s*,\s*["']([A-Za-z_$][\w$]*)["']`),
+var exportPatterns = []func() *regexp.Regexp{
+	lazy(`\bexports\.([A-Za-z_$][\w$]*)\s*=`),
+	lazy(`\bexports\[["']([A-Za-z_$][\w$]*)["']\]\s*=`),
+	lazy(`Object\.defineProperty\(\s*(?:module\.)?exports\s*,\s*["']([A-Za-z_$][\w$]*)["']`),
 }
 
-var exportLists = regexp.MustCompile(`(?s)(?:\bmodule\.exports\s*=\s*|__export\(\w+,\s*)\{([^{}]*)`)
+var exportLists = lazy(`(?s)(?:\bmodule\.exports\s*=\s*|__export\(\w+,\s*)\{([^{}]*)`)
 
-var listed = regexp.MustCompile(`(?:^|,)\s*(?:get\s+)?([A-Za-z_$][\w$]*)\s*(?:[,:(]|$)`)
+var listed = lazy(`(?:^|,)\s*(?:get\s+)?([A-Za-z_$][\w$]*)\s*(?:[,:(]|$)`)
 
 // exportsOf guesses the names that a CommonJS file exports.
 func exportsOf(text string) []string {
 	seen := map[string]bool{"default": true, "__esModule": true}
 	var out []string
 	add := func(name string) {
-		if !seen[name] && !reserved[name] && len(out) < 1024 {
+		if !seen[name] && !reserved()[name] && len(out) < 1024 {
 			seen[name] = true
 			out = append(out, name)
 		}
 	}
 	for _, p := range exportPatterns {
-		for _, m := range p.FindAllStringSubmatch(text, -1) {
+		for _, m := range p().FindAllStringSubmatch(text, -1) {
 			add(m[1])
 		}
 	}
-	for _, m := range exportLists.FindAllStringSubmatch(text, -1) {
+	for _, m := range exportLists().FindAllStringSubmatch(text, -1) {
 		for body := m[1]; ; {
-			at := listed.FindStringSubmatchIndex(body)
+			at := listed().FindStringSubmatchIndex(body)
 			if at == nil {
 				break
 			}
@@ -185,10 +192,10 @@ func exportsOf(text string) []string {
 	return out
 }
 
-var reserved = map[string]bool{}
-
-func init() {
+var reserved = sync.OnceValue(func() map[string]bool {
+	words := map[string]bool{}
 	for word := range strings.FieldsSeq("await break case catch class const continue debugger delete do else enum export extends false finally for function if implements import in instanceof interface let new null package private protected public return static super switch this throw true try typeof var void while with yield arguments eval") {
-		reserved[word] = true
+		words[word] = true
 	}
-}
+	return words
+})
