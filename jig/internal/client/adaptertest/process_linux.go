@@ -235,10 +235,10 @@ func (p *Process) take(line []byte, id string) (reply gjson.Result, err error) {
 		v := gjson.ParseBytes(frame)
 		update := v.Get("params.update")
 		switch {
-		case v.Get("id").Raw == id && v.Get("error").Exists():
-			err = fmt.Errorf("answered with the error %s", v.Get("error.code").Raw)
-		case v.Get("id").Raw == id:
-			reply = v.Get("result")
+		case id != "" && v.Get("id").Raw == id:
+			if reply = v.Get("result"); !reply.Exists() {
+				err = fmt.Errorf("answered with the error %s", v.Get("error.code").Raw)
+			}
 		case update.Get("sessionUpdate").Str == "agent_message_chunk":
 			p.Text.WriteString(update.Get("content.text").Str)
 		case update.Get("_meta.notice").Exists():

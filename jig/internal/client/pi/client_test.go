@@ -189,6 +189,10 @@ func TestAModelThatCallsAToolEndsTheTurn(t *testing.T) {
 	prompt(t, c, h, 4)
 	adaptertest.Lines(t, c, `{"type":"tool_execution_start","toolCallId":"a","toolName":"bash","args":{}}`, ended("aborted", ""), settled)
 	require.Equal(t, []string{`send {"type":"abort","id":"jig-5"}`, "done max_turn_requests"}, h.Took())
+
+	prompt(t, c, h, 6)
+	adaptertest.Lines(t, c, `{"type":"message_update","assistantMessageEvent":{"type":"toolcall_start"}}`, ended("toolUse", ""), delta("The tool said"), ended("stop", ""), settled)
+	require.Equal(t, "done max_turn_requests", h.Took()[1], "the abort came too late, and what was said after the call was not forwarded")
 }
 
 func TestAnAnswerOfNothingFails(t *testing.T) {

@@ -14,8 +14,11 @@
 //
 // # Model requests
 //
-// A turn is one request: retries and compaction are off. A model that calls a tool
-// although none is offered is told so by Pi in a second request.
+// A turn is one request: retries and compaction are off. Where a model calls a tool
+// although none is offered, Pi would tell it so in another request, and again as
+// often as the model likes: the turn is aborted as soon as the call begins, and ends
+// as max_turn_requests. By then Pi may have sent that other request. Measured with
+// version 0.84.4.
 //
 // # Limits
 //

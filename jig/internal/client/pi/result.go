@@ -27,23 +27,24 @@ func (t *turn) end() (adapter.Stop, adapter.Failure) {
 	if t.last != nil {
 		l = *t.last
 	}
-	switch l.reason {
-	case "stop":
-		if !t.text && l.tokens == 0 {
-			return "", adapter.Failure{Category: launch.Service} // neither text nor a token
-		}
-		return adapter.EndTurn, adapter.Failure{}
-	case "length":
-		return adapter.MaxTokens, adapter.Failure{}
-	case "error":
+	switch {
+	case l.reason == "error":
 		return "", adapter.Failure{Category: l.category}
-	case "aborted", "toolUse", "": // "" is an abort before the first message
-		switch {
-		case t.cancelled:
+	case l.reason == "aborted", l.reason == "": // "" is an abort before the first message
+		if t.cancelled {
 			return adapter.Cancelled, adapter.Failure{}
-		case t.tool:
+		}
+		if t.tool {
 			return adapter.MaxTurnRequests, adapter.Failure{}
 		}
+	case t.tool: // whatever the model went on to say was not forwarded
+		return adapter.MaxTurnRequests, adapter.Failure{}
+	case l.reason == "stop" && !t.text && l.tokens == 0: // neither text nor a token
+		return "", adapter.Failure{Category: launch.Service}
+	case l.reason == "stop":
+		return adapter.EndTurn, adapter.Failure{}
+	case l.reason == "length":
+		return adapter.MaxTokens, adapter.Failure{}
 	}
 	return "", adapter.Failure{}
 }
