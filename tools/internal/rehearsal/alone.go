@@ -43,21 +43,25 @@ func (r *Rehearsal) Alone(ctx context.Context, m workspace.Module, tests bool) e
 	if err != nil {
 		return err
 	}
-	args := []string{"test", "-trimpath"}
-	for _, p := range packages {
-		if !strings.HasSuffix(p.ImportPath, liveSuffix) {
-			args = append(args, p.ImportPath)
+	patterns := []string{"./..."}
+	if slices.ContainsFunc(packages, live) {
+		patterns = nil
+		for _, p := range packages {
+			if !live(p) {
+				patterns = append(patterns, p.ImportPath)
+			}
 		}
 	}
+	args := append([]string{"test", "-trimpath"}, patterns...)
 	_, err = workspace.Go(ctx, dir, r.env("JIG_TEST_NATIVE="+filepath.Join(r.Work.Root, "tools", "native", "installed")), args...)
 	return err
 }
 
-// liveSuffix ends the import path of a package whose tests bring real agents and
-// commands of the module tools together: they need the repository around them,
-// which a module that stands alone does not have. Other tests find the programs
-// of tools/native by JIG_TEST_NATIVE.
-const liveSuffix = "/live"
+// live tells a package whose tests bring real agents and commands of the module
+// tools together: they need the repository around them, which a module that stands
+// alone does not have. Other tests find the programs of tools/native by
+// JIG_TEST_NATIVE.
+func live(p workspace.Package) bool { return strings.HasSuffix(p.ImportPath, "/live") }
 
 // Install installs every command at its version, as a stranger would, and runs
 // the version command of the programs. It returns the commands' names.
