@@ -36,7 +36,7 @@ func TestComplaintB8_67Openclaw71319StandardOutputIsOneLineWhateverHappens(t *te
 		{fine, "run flow:flows/hello --timeout 1d", 1}, {fine, "run flow:flows/hello --nothing", 2}, {fine, "run flow:flows/hello --json", 2},
 		{fine, "review", 2}, {fine, "review --plan", 0}, {fine, "review --approve sha256:0", 1}, {fine, "review --agent codex", 1}, {fine, "review --color rainbow", 2},
 		{fine, "status", 0}, {fine, "status more", 2}, {fine, "runs", 0}, {fine, "runs show none", 1}, {fine, "runs show", 2}, {fine, "doctor", 0}, {fine, "doctor nobody", 2},
-		{fine, "version", 0}, {fine, "inspect codex", 2}, {fine, "inspect", 2}, {fine, "sessions", 1}, {fine, "sessions delete --all", 1}, {fine, "init sub", 0}, {fine, "init sub", 1}, {fine, "unknown", 2}, {fine, "", 2},
+		{fine, "version", 0}, {fine, "inspect codex", 1}, {fine, "inspect", 2}, {fine, "sessions", 0}, {fine, "sessions delete --all", 0}, {fine, "sessions delete", 2}, {fine, "sessions delete none", 1}, {fine, "sessions delete none --all", 2}, {fine, "init sub", 0}, {fine, "init sub", 1}, {fine, "unknown", 2}, {fine, "", 2},
 		{fine, "runs prune", 0},
 		{none, "run flow:x", 1}, {none, "review", 1}, {none, "status", 1}, {none, "runs", 1},
 		{fresh, "run flow:flows/hello", 2}, {fresh, "review", 2}, {fresh, "status", 0}, {broken, "review", 1},

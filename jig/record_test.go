@@ -29,10 +29,8 @@ func schemaFor(args []string) string {
 		return "refusal"
 	case words[0] == "run" && receive:
 		return "item"
-	case words[0] == "runs" && len(words) > 1:
-		return "runs-" + words[1]
-	case words[0] == "inspect" || words[0] == "sessions":
-		return "refusal"
+	case (words[0] == "runs" || words[0] == "sessions") && len(words) > 1:
+		return words[0] + "-" + words[1]
 	case words[0] == "schema", words[0] == "help", words[0] == "completion", strings.HasPrefix(words[0], "__"):
 		return ""
 	}

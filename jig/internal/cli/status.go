@@ -58,13 +58,14 @@ func (a *app) status() ending {
 	d, err := state.Open(a.dir)
 	if err != nil {
 		if errors.Is(err, state.ErrNone) && project.Is(a.dir) {
-			return a.statusEnding(0, nil, nil)
+			return a.statusEnding(0, nil, nil, sessionCounts{})
 		}
 		return a.refused(a.nothingHere(err))
 	}
 	var number int64
 	var content *review.Content
 	var runs []runRecord
+	var sessions sessionCounts
 	err = d.View(func(t *state.Tx) error {
 		admission, err := t.Admission()
 		if err != nil {
@@ -80,15 +81,18 @@ func (a *app) status() ending {
 				runs = append(runs, runOf(r, d.Coordinated(r.ID), time.Now()))
 			}
 		}
+		if err == nil {
+			sessions, err = countSessions(t)
+		}
 		return err
 	})
 	if err != nil {
 		return a.refused(err)
 	}
-	return a.statusEnding(number, content, runs)
+	return a.statusEnding(number, content, runs, sessions)
 }
 
-func (a *app) statusEnding(number int64, content *review.Content, runs []runRecord) ending {
+func (a *app) statusEnding(number int64, content *review.Content, runs []runRecord, sessions sessionCounts) ending {
 	meaning, plan := project.Empty(), ""
 	if content != nil {
 		meaning, plan = content.Meaning, content.Plan
@@ -104,7 +108,7 @@ func (a *app) statusEnding(number int64, content *review.Content, runs []runReco
 		runs = []runRecord{}
 	}
 	targets := targetRecords(meaning)
-	rec := record{"status": statusSucceeded, "generation": number, "targets": targets, "runs": runs, "differs": drift, "diagnostics": []project.Diagnostic{}}
+	rec := record{"status": statusSucceeded, "generation": number, "targets": targets, "runs": runs, "sessions": sessions, "differs": drift, "diagnostics": []project.Diagnostic{}}
 	if plan != "" {
 		rec["digest"] = plan
 	}
@@ -127,6 +131,9 @@ func (a *app) statusEnding(number int64, content *review.Content, runs []runReco
 	}
 	for _, r := range runs {
 		b.WriteString(r.line(s) + "\n")
+	}
+	if sessions.Count > 0 {
+		fmt.Fprintf(&b, "%d retained sessions, %d of them until their run ends\n", sessions.Count, sessions.RunScoped)
 	}
 	return ending{record: rec, human: b.String()}
 }

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/require"
+
+	"github.com/magi-jig/magi-jig/acpframing/json0"
+	"github.com/magi-jig/magi-jig/jig/internal/state"
+	"github.com/magi-jig/magi-jig/sessionstore"
+)
+
+// keep puts two sessions into the state as a run retains them: one that outlives
+// it, and one that does not.
+func (p *place) keep(run string) (kept, tied string) {
+	p.t.Helper()
+	d, err := state.Open(p.dir)
+	require.NoError(p.t, err)
+	const id = "01a22a81-ff3c-7a80-a03d-0823c99143cd"
+	s, err := sessionstore.New(sessionstore.Options{Authority: state.Guard(func() error { return nil }), Parent: state.SessionsBucket})
+	require.NoError(p.t, err)
+	prepared, err := s.Prepare([]byte("CANARY\n"))
+	require.NoError(p.t, err)
+	save := func(t *state.Tx, root string) string {
+		reference, err := s.Save(t.Bolt(), time.Now(), prepared, sessionstore.Owner{
+			Scope: "sha256:scope", Root: root, NativeID: id, Path: "sessions/2026/11/30/rollout-2026-11-30T03-31-32-" + id + ".jsonl",
+		})
+		require.NoError(p.t, err)
+		return reference
+	}
+	require.NoError(p.t, d.Update(func(t *state.Tx) error {
+		kept, tied = save(t, ""), save(t, run)
+		return nil
+	}))
+	return kept, tied
+}
+
+type session struct {
+	Reference string `json:"reference"`
+	Lifetime  string `json:"lifetime"`
+	Created   string `json:"created"`
+	Expires   string `json:"expires"`
+	AgeMS     int64  `json:"ageMs"`
+	Bytes     int    `json:"bytes"`
+}
+
+func sessions(t *testing.T, raw jsontext.Value) (all []session) {
+	t.Helper()
+	require.NoError(t, json0.Decode(raw, &all))
+	return all
+}
+
+func TestSessions(t *testing.T) {
+	// rule: J-010
+	p := reviewed(t, map[string]string{"flows/hello/FLOW.ts": hello})
+	p.jig("sessions", "--json").is(0, "sessions", "[]")
+	p.jig("status", "--json").is(0, "sessions", `{"count":0,"runScoped":0}`)
+	kept, tied := p.keep("a run")
+	p.jig("status", "--json").is(0, "sessions", `{"count":2,"runScoped":1}`)
+	o := p.jig("sessions", "--json")
+	o.is(0, "status", `"succeeded"`)
+	lifetimes := map[string]string{}
+	for _, s := range sessions(t, o.record()["sessions"]) {
+		lifetimes[s.Reference] = s.Lifetime
+		require.Equal(t, 7, s.Bytes)
+		created, err := time.Parse(time.RFC3339, s.Created)
+		require.NoError(t, err)
+		expires, err := time.Parse(time.RFC3339, s.Expires)
+		require.NoError(t, err)
+		require.Equal(t, 24*time.Hour, expires.Sub(created))
+		require.GreaterOrEqual(t, s.AgeMS, int64(0))
+	}
+	require.Equal(t, map[string]string{kept: "project", tied: "run"}, lifetimes)
+	for _, args := range [][]string{{"sessions"}, {"sessions", "--json"}, {"status"}, {"status", "--json"}, {"sessions", "delete", tied}} {
+		o := p.jig(args...)
+		require.Zero(t, o.exit, "%s", o)
+		for _, hidden := range []string{"CANARY", "01a22a81", "rollout", "sha256:scope"} {
+			require.NotContains(t, o.stdout+o.stderr, hidden)
+		}
+	}
+	p.jig("sessions", "delete", tied, "--json").is(1, "code", `"SESSION_NOT_FOUND"`)
+	p.jig("sessions", "delete", "--all", "--json").is(0, "deleted", "1")
+	p.jig("sessions", "--json").is(0, "sessions", "[]")
+}
+
+func TestARunTakesItsSessionsWithIt(t *testing.T) {
+	// rule: J-121, J-123, F-145
+	p := reviewed(t, map[string]string{"flows/wait/FLOW.ts": kinds["flows/wait/FLOW.ts"]})
+	left := func(o outcome) (references []string) {
+		for _, s := range sessions(t, o.record()["sessions"]) {
+			references = append(references, s.Reference)
+		}
+		return references
+	}
+	r, folder := waiting(t, p)
+	kept, tied := p.keep(filepath.Base(folder))
+	require.ElementsMatch(t, []string{kept, tied}, left(p.jig("sessions", "--json").is(0)))
+	require.NoError(t, r.cmd.Process.Kill())
+	r.wait()
+	o := p.jig("sessions", "--json").is(0)
+	require.Contains(t, o.stderr, "was lost")
+	require.Equal(t, []string{kept}, left(o))
+
+	r, folder = waiting(t, p)
+	p.keep(filepath.Base(folder))
+	require.NoError(t, r.cmd.Process.Signal(syscall.SIGINT))
+	r.wait().is(2, "code", `"CANCELLED"`)
+	require.Len(t, left(p.jig("sessions", "--json").is(0)), 2, "its own went with its end")
+}
