@@ -110,3 +110,35 @@ func TestRealMachOCodexFromNPM(t *testing.T) {
 	require.Empty(t, i.Files)
 	require.True(t, slices.Contains(asked, "/usr/lib/libSystem.B.dylib"))
 }
+
+// A small module of npm that a real linker made for both processors of a Mac. As it
+// is, it is no program and no library; its load commands are those of one.
+//
+// rule: J-236
+func TestRealMachOFromNPM(t *testing.T) {
+	dir, ok := pinned(t, "@earendil-works/pi-coding-agent")
+	if !ok {
+		return
+	}
+	modules := filepath.Join(filepath.Dir(dir), "pi-tui", "native", "darwin", "prebuilds")
+	for processor, native := range map[string]bool{"darwin-x64": true, "darwin-arm64": false} {
+		b, err := os.ReadFile(filepath.Join(modules, processor, "darwin-modifiers.node"))
+		require.NoError(t, err)
+		_, err = readMachO(memory(b), DarwinX64)
+		require.Equal(t, ReasonFormat, reasonOf(err), "a bundle is loaded by a program, not by dyld")
+		b[12] = machDylib
+		i, err := readMachO(memory(b), DarwinX64)
+		if !native {
+			require.Equal(t, ReasonFormat, reasonOf(err))
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, &image{dylibs: []dylib{
+			{"/System/Library/Frameworks/CoreGraphics.framework/Versions/A/CoreGraphics", false}, {"/usr/lib/libSystem.B.dylib", false},
+		}}, i)
+		for _, n := range []int{31, 32, 100} { // within the header, behind it, within the commands
+			_, err := readMachO(memory(b[:n]), DarwinX64)
+			require.Error(t, err, "cut at %d", n)
+		}
+	}
+}
