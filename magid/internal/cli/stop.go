@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/magi-jig/magi-jig/magid/internal/daemon"
 	"github.com/magi-jig/magi-jig/magid/internal/socket"
 )
 
@@ -55,6 +56,10 @@ func (a *app) restartCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			path, err := a.socketPath()
 			if err != nil {
+				return err
+			}
+			// A daemon that works is not stopped for one that cannot start.
+			if err := daemon.Check(a.getenv); err != nil {
 				return err
 			}
 			if _, err := stop(cmd.Context(), path); err != nil {

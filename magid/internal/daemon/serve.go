@@ -33,6 +33,20 @@ type Options struct {
 	Ready func(socket string)
 }
 
+// Check says what would keep a daemon of this environment from serving, as far as its configuration tells. It takes nothing
+// out of the environment.
+func Check(get func(string) string) error {
+	cfg, err := config.Load(config.Env{Get: get})
+	if err != nil {
+		return err
+	}
+	if err := cfg.Supported(); err != nil {
+		return err
+	}
+	_, _, err = newProvider(cfg.Provider)
+	return err
+}
+
 // Serve runs a daemon until ctx is done or it has been idle long enough.
 func Serve(ctx context.Context, o Options) error {
 	cfg, err := config.Load(config.OSEnv())
