@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// complaint: B7.58 google-gemini/gemini-cli#27913 - a session was taken up, and nothing of it was remembered
 // rule: F-013, F-014, F-015, F-018, F-030, F-067, F-129, F-134, F-135, F-138, F-140, F-143, J-187, J-219, N-017, J-221
-func TestCodexTakesUpASessionThatWasRetained(t *testing.T) {
+func TestComplaintB7_58GeminiCLI27913CodexRemembersWhatWasRetained(t *testing.T) {
 	p := newPlace(t, codex, ", retainSessions: true")
 	reference := func(o outcome) string {
 		t.Helper()
