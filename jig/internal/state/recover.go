@@ -20,13 +20,8 @@ func (t *Tx) Unsettled() (bool, error) {
 	if t.moved {
 		return false, nil // a copy's runs are those of the original
 	}
-	runs, err := t.Runs()
-	for _, r := range runs {
-		if r.Alive() {
-			return true, err
-		}
-	}
-	return t.d.litter(), err
+	h, err := t.history()
+	return h.alive > 0 || t.d.litter(), err
 }
 
 // Recover finds the runs that nobody coordinates any more, waits until their

@@ -68,6 +68,32 @@ func (t *Tx) Runs() ([]RunRecord, error) {
 	return runs, nil
 }
 
+// history is what the runs' keys tell without reading what stands there: how many
+// are alive, how many have ended, and the bytes of their terminals.
+type history struct {
+	alive, ended int
+	bytes        int64
+}
+
+// history counts the runs, and finds out whether their records are what was
+// written. A run has a terminal record exactly if it has ended.
+func (t *Tx) history() (h history, err error) {
+	err = t.b.Bucket([]byte(runsBucket)).ForEach(func(key, stored []byte) error {
+		switch _, part, suffix := strings.Cut(string(key), "/"); {
+		case !suffix:
+			h.alive++
+			_, err := intact(runsBucket, string(key), stored)
+			return err
+		case "/"+part == recordSuffix:
+			h.alive--
+			h.ended++
+		}
+		h.bytes += int64(len(stored)) - sumBytes
+		return nil
+	})
+	return h, err
+}
+
 // Terminal is how a run ended.
 type Terminal struct {
 	Status string
@@ -274,6 +300,10 @@ func (d *Dir) PruneRuns(keep int) (forgotten int, err error) {
 }
 
 func (t *Tx) prune(keep int, keepBytes int64) (int, error) {
+	// Most often there is nothing to forget, and then no record has to be read.
+	if h, err := t.history(); err != nil || h.ended <= keep && h.bytes <= keepBytes {
+		return 0, err
+	}
 	runs, err := t.Runs()
 	if err != nil {
 		return 0, err

@@ -183,10 +183,16 @@ func (t *Tx) getRaw(bucket, key string) ([]byte, error) {
 	if stored == nil {
 		return nil, failBecause(ErrInvalid, errNoRecord, "a record of the state is missing")
 	}
+	value, err := intact(bucket, key, stored)
+	return bytes.Clone(value), err
+}
+
+// intact is the value that is stored, if it is the one that was.
+func intact(bucket, key string, stored []byte) ([]byte, error) {
 	if len(stored) < sumBytes || !bytes.Equal(stored[:sumBytes], digestOf(bucket, key, stored[sumBytes:])) {
 		return nil, fail(ErrInvalid, "a record of the state has been changed")
 	}
-	return bytes.Clone(stored[sumBytes:]), nil
+	return stored[sumBytes:], nil
 }
 
 // sum is the seal of what the transaction sees: over the places and the digests
