@@ -34,7 +34,7 @@ func TestComplaintB8_67Openclaw71319StandardOutputIsOneLineWhateverHappens(t *te
 		{fine, "run flow:flows/hello", 0}, {fine, "run flow:flows/throw", 1}, {fine, "run flow:flows/loads", 1}, {fine, "run flow:flows/exits", 1},
 		{fine, "run flow:flows/wait --timeout 100ms", 1}, {fine, "run flow:flows/text", 1}, {fine, "run flow:none", 1}, {fine, "run flow:flows/slot", 1}, {fine, "run flow:flows/python", 2},
 		{fine, "run flow:flows/hello --timeout 1d", 1}, {fine, "run flow:flows/hello --nothing", 2}, {fine, "run flow:flows/hello --json", 2},
-		{fine, "review", 2}, {fine, "review --plan", 0}, {fine, "review --approve sha256:0", 1}, {fine, "review --agent codex", 1}, {fine, "review --color rainbow", 2},
+		{fine, "review", 2}, {fine, "review --plan", 0}, {fine, "review --approve sha256:0", 1}, {fine, "review --agent codex", 2}, {fine, "review --color rainbow", 2},
 		{fine, "status", 0}, {fine, "status more", 2}, {fine, "runs", 0}, {fine, "runs show none", 1}, {fine, "runs show", 2}, {fine, "doctor", 0}, {fine, "doctor nobody", 2},
 		{fine, "version", 0}, {fine, "inspect codex", 1}, {fine, "inspect", 2}, {fine, "sessions", 0}, {fine, "sessions delete --all", 0}, {fine, "sessions delete", 2}, {fine, "sessions delete none", 1}, {fine, "sessions delete none --all", 2}, {fine, "init sub", 0}, {fine, "init sub", 1}, {fine, "unknown", 2}, {fine, "", 2},
 		{fine, "runs prune", 0},

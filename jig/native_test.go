@@ -379,6 +379,33 @@ func TestAnInspectionShowsEverythingAndRunsNothing(t *testing.T) {
 	p.start(cmd).wait().is(0)
 }
 
+// rule: J-004
+func TestAFirstProjectWithAnAgentCanBeReviewed(t *testing.T) {
+	n := install(t)
+	for _, client := range []string{"codex", "claude", "pi"} {
+		p := newPlace(t, nil).with(n)
+		o := p.jig("init", "new", "--client", client).is(0)
+		for _, name := range []string{"bindings/agent.ts", "flows/agent/FLOW.ts", "flows/hello/FLOW.ts", "jig.ts"} {
+			require.Contains(t, string(o.record()["files"]), `"`+name+`"`)
+			require.FileExists(t, filepath.Join(p.dir, "new", name))
+		}
+		b, err := os.ReadFile(filepath.Join(p.dir, "new/bindings/agent.ts"))
+		require.NoError(t, err)
+		require.Contains(t, string(b), `client: "`+client+`"`)
+		p.dir = filepath.Join(p.dir, "new")
+		o = p.approve()
+		require.Equal(t, client, grants(o)[0]["client"])
+		require.Equal(t, "agent", grants(o)[0]["binding"])
+		require.Contains(t, string(o.record()["targets"]), `{"ready":true,"target":"binding:agent"}`)
+	}
+	p := newPlace(t, nil)
+	p.jig("init", "new", "--client", "gemini").is(2, "code", `"JIG_USAGE"`)
+	require.NoDirExists(t, filepath.Join(p.dir, "new"))
+	p.jig("init", "plain").is(0)
+	require.NoDirExists(t, filepath.Join(p.dir, "plain/flows/agent"))
+	require.NoDirExists(t, filepath.Join(p.dir, "plain/bindings"))
+}
+
 // rule: F-205
 func TestAReviewAsksNoEndpoint(t *testing.T) {
 	n := install(t)
