@@ -209,15 +209,24 @@ func TestACancelledTurnSettlesAndTheNextOneIsNotAffected(t *testing.T) {
 // rule: J-189
 func TestClaudeThatRunsAnotherModelThanTheReviewedOneBreaksTheConversation(t *testing.T) {
 	m := newModel(t)
-	n := startNative(t, claude, m, func(f *launch.Frame) {
-		// What was reviewed comes first, and what Claude Code takes last.
-		f.Argv = append([]string{"--model", "claude-reviewed-1"}, f.Argv...)
-	})
-	require.NoError(t, n.Open(n.config))
-	_, _, err := n.Prompt("HELLO")
-	var f *acpprofile.Failure
-	require.ErrorAs(t, err, &f)
-	require.Equal(t, acpprofile.ReasonNative, f.Reason)
+	for remap, runs := range map[string]bool{"1": true, "": false} {
+		n := startNative(t, claude, m, func(f *launch.Frame) {
+			// A model that Claude Code takes for out of date, and runs the successor of.
+			f.Argv = claudeclient.Argv("claude-opus-4-1")
+			f.Env["CLAUDE_CODE_DISABLE_LEGACY_MODEL_REMAP"] = remap
+		})
+		require.NoError(t, n.Open(n.config))
+		stop, _, err := n.Prompt("HELLO")
+		if runs {
+			require.NoError(t, err)
+			require.Equal(t, "end_turn", stop)
+			require.Contains(t, m.posts()[len(m.posts())-1].Body, `"model":"claude-opus-4-1"`)
+			continue
+		}
+		var f *acpprofile.Failure
+		require.ErrorAs(t, err, &f)
+		require.Equal(t, acpprofile.ReasonNative, f.Reason)
+	}
 }
 
 // rule: J-193
@@ -257,15 +266,23 @@ func TestNoSessionAndNoCredentialIsLeftWhereItDoesNotBelong(t *testing.T) {
 	}
 }
 
-// rule: N-034
-func TestABearerTokenOfClaudeTravelsAlone(t *testing.T) {
-	m := newModel(t)
-	n := startNative(t, claude, m, func(f *launch.Frame) { f.Credential = []byte(`{"variable":"ANTHROPIC_AUTH_TOKEN","value":"tok"}`) })
-	require.NoError(t, n.Open(n.config))
-	n.turn(t, "HELLO", "end_turn", "Hello from a script.", 1)
-	h := m.posts()[0].Header
-	require.Equal(t, "Bearer tok", h.Get("Authorization"))
-	require.Empty(t, h.Values("X-Api-Key"))
+// rule: N-034, N-035, J-190
+func TestATokenOfClaudeTravelsAlone(t *testing.T) {
+	for _, variable := range []string{"ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"} {
+		t.Run(variable, func(t *testing.T) {
+			m := newModel(t)
+			n := startNative(t, claude, m, func(f *launch.Frame) { f.Credential = []byte(`{"variable":"` + variable + `","value":"tok"}`) })
+			require.NoError(t, n.Open(n.config))
+			n.turn(t, "HELLO", "end_turn", "Hello from a script.", 1)
+			h := m.requests()[0].Header
+			require.Equal(t, "Bearer tok", h.Get("Authorization"))
+			require.Empty(t, h.Values("X-Api-Key"))
+			n.CloseInput()
+			require.True(t, n.Exit().Clean())
+			require.Empty(t, m.names.list(), "no name is looked up")
+			require.Len(t, m.requests(), 1, "nothing else is asked of the server")
+		})
+	}
 }
 
 // numbers is the answer to LONG n.

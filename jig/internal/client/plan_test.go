@@ -43,7 +43,7 @@ func TestAClientsEnvironmentIsTheListedVariablesAndNoOther(t *testing.T) {
 	// Claude Code has switches of its own that keep it to one request a turn.
 	pinned := []string{
 		"CLAUDE_CODE_MAX_RETRIES", "CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK", "CLAUDE_CODE_DISABLE_REFUSAL_FALLBACK", "CLAUDE_CODE_DISABLE_REFUSAL_RETRY",
-		"CLAUDE_CODE_NO_MODEL_FALLBACK", "CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS", "DISABLE_COMPACT",
+		"CLAUDE_CODE_NO_MODEL_FALLBACK", "CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS", "CLAUDE_CODE_DISABLE_LEGACY_MODEL_REMAP", "DISABLE_COMPACT",
 	}
 	check := func(client string, more map[string]string) {
 		t.Helper()

@@ -11,7 +11,8 @@
 // Every permission Claude Code asks for is denied, without an interrupt; every other
 // question is answered with an error. Where a full model name was reviewed, the
 // program has to name the same before each turn: otherwise the conversation is broken
-// and the program is stopped at once.
+// and the turn is interrupted at once. (Left to itself, Claude Code runs another model
+// where it holds the named one for out of date; [Env] switches that off too.)
 //
 // # Model requests
 //

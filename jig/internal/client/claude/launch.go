@@ -27,6 +27,7 @@ func Env(home, endpoint string) map[string]string {
 		"CLAUDE_CODE_DISABLE_REFUSAL_RETRY":         "1",
 		"CLAUDE_CODE_NO_MODEL_FALLBACK":             "1",
 		"CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS":    "1", // each of which is taken back one by one after a 400
+		"CLAUDE_CODE_DISABLE_LEGACY_MODEL_REMAP":    "1", // the reviewed model, and not its successor
 		"DISABLE_COMPACT":                           "1", // a summary is a request of its own
 	}
 	if endpoint != "" {

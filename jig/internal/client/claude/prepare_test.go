@@ -28,7 +28,7 @@ func TestTheEnvironmentSwitchesOffWhatHasNoArgument(t *testing.T) {
 	env := claude.Env("/home/agent", "https://api.example/v")
 	for name, value := range map[string]string{
 		"CLAUDE_CONFIG_DIR": "/home/agent/claude", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1",
-		"CLAUDE_CODE_MAX_RETRIES": "0", "CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK": "1", "CLAUDE_CODE_NO_MODEL_FALLBACK": "1",
+		"CLAUDE_CODE_MAX_RETRIES": "0", "CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK": "1", "CLAUDE_CODE_NO_MODEL_FALLBACK": "1", "CLAUDE_CODE_DISABLE_LEGACY_MODEL_REMAP": "1",
 		"DISABLE_COMPACT": "1", "ANTHROPIC_BASE_URL": "https://api.example/v",
 	} {
 		require.Equal(t, value, env[name], name)

@@ -26,10 +26,10 @@ func TestTheEnvironmentHoldsNoSecret(t *testing.T) {
 // rule: J-194, P-087
 func TestTheCredentialIsAFileInPisOwnFolderAndNowhereElse(t *testing.T) {
 	for credential, want := range map[string]string{
-		`{"openai":{"type":"api_key","key":"k"}}`:                                `{"openai":{"type":"api_key","key":"k"}}`,
-		`{"openai":{"type":"oauth","access":"t","refresh":"","expires":1000000000000}}`:   `{"openai":{"type":"oauth","access":"t","refresh":"","expires":1000000000000}}`,
-		`{"openai":{"type":"api_key","key":"!run $HOME ${X} $$ $! k"}}`:          `{"openai":{"type":"api_key","key":"$!run $$HOME $${X} $$$$ $$! k"}}`,
-		`{"openai":{"expires":5,"refresh":"","access":"t$HOME","type":"oauth"}}`: `{"openai":{"type":"oauth","access":"t$HOME","refresh":"","expires":5}}`,
+		`{"openai":{"type":"api_key","key":"k"}}`:                                       `{"openai":{"type":"api_key","key":"k"}}`,
+		`{"openai":{"type":"oauth","access":"t","refresh":"","expires":1000000000000}}`: `{"openai":{"type":"oauth","access":"t","refresh":"","expires":1000000000000}}`,
+		`{"openai":{"type":"api_key","key":"!run $HOME ${X} $$ $! k"}}`:                 `{"openai":{"type":"api_key","key":"$!run $$HOME $${X} $$$$ $$! k"}}`,
+		`{"openai":{"expires":5,"refresh":"","access":"t$HOME","type":"oauth"}}`:        `{"openai":{"type":"oauth","access":"t$HOME","refresh":"","expires":5}}`,
 	} {
 		f := frame(t)
 		f.Credential = jsontext.Value(credential)
