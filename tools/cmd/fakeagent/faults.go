@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/magi-jig/magi-jig/tools/internal/acphost"
 )
 
 // fault is one thing that can be wrong with an agent.
@@ -24,14 +26,14 @@ const (
 // What a host of a finite conversation makes of a fault. Where the conversation
 // goes on nothing is wrong: the fault looks like one only.
 const (
-	fine      = "goes on"          // the conversation ends as if nothing had been
-	refusal   = "request error"    // that request has an error; the conversation is settled
-	protocol  = "protocol failure" // the conversation fails: an agent left the protocol
-	native    = "native failure"   // the conversation fails: the agent says that its session did
-	unsettled = "unsettled"        // nothing more comes: the host's clock ends it
-	lingers   = "lingers"          // answers all, but does not end with its input
-	exits     = "bad exit"         // answers all, and ends with a status that is not 0
-	noise     = "too much stderr"  // answers all, but says more on stderr than it may
+	fine      = string(acphost.Fine)      // the conversation ends as if nothing had been
+	refusal   = string(acphost.Refusal)   // that request has an error; the conversation is settled
+	protocol  = string(acphost.Protocol)  // the conversation fails: an agent left the protocol
+	native    = string(acphost.Native)    // the conversation fails: the agent says that its session did
+	unsettled = string(acphost.Unsettled) // nothing more comes: the host's clock ends it
+	lingers   = string(acphost.Lingers)   // answers all, but does not end with its input
+	exits     = string(acphost.Exits)     // answers all, and ends with a status that is not 0
+	noise     = string(acphost.Noise)     // answers all, but says more on stderr than it may
 )
 
 // find gives the fault of that name. A name that ends in a number is one of a

@@ -1,23 +1,20 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"github.com/tidwall/gjson"
 
 	"github.com/magi-jig/magi-jig/acpprofile"
+	"github.com/magi-jig/magi-jig/tools/internal/acphost"
 )
 
 // TestMain lets the test's own program be the agent.
@@ -28,54 +25,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// host has a finite conversation with an agent: what the agent writes is decided on
-// by acpprofile, and the streams are bounded as a host must bound them.
+// host has a conversation with a fake agent.
 type host struct {
-	t       *testing.T
-	cmd     *exec.Cmd // nil within the test
-	wait    func() error
-	stdin   io.WriteCloser
-	lines   *bufio.Reader
-	stderr  *tail
-	machine *acpprofile.Machine
-	id      int
-	shown   [][]byte // what the adapter got
-	answers [][]byte // what the agent got that the adapter did not write
-	failed  string   // the end of the conversation, if it failed
-	refused bool
-	owned   string // the session, as the adapter was told
+	*acphost.Host
+	t    *testing.T
+	cmd  *exec.Cmd // nil within the test
+	wait func() error
 }
 
-// tail keeps what comes on stderr, and tells when the agent lingers.
-type tail struct {
-	mu        sync.Mutex
-	all       bytes.Buffer // guarded by mu
-	lingering chan struct{}
-	done      chan struct{}
-}
-
-func (s *tail) read(r io.Reader) {
-	defer close(s.done)
-	told := false
-	for lines := bufio.NewReaderSize(r, 1<<20); ; {
-		line, err := lines.ReadString('\n')
-		s.mu.Lock()
-		s.all.WriteString(line)
-		s.mu.Unlock()
-		if !told && strings.Contains(line, "lingering") {
-			told = true
-			close(s.lingering)
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-const maxLine = 16 << 20
-
-// newHost starts an agent as a process of its own. The agent is this program.
-func newHost(t *testing.T, c acpprofile.Config, args ...string) *host {
+// process starts an agent as a process of its own. The agent is this program.
+func process(t *testing.T, c acpprofile.Config, args ...string) *host {
 	t.Helper()
 	h, in, out, errs := hosting(t, c)
 	h.cmd = exec.CommandContext(t.Context(), os.Args[0], args...)
@@ -95,8 +54,8 @@ func newHost(t *testing.T, c acpprofile.Config, args ...string) *host {
 	return h
 }
 
-// hostInside starts an agent within the test, over the same kind of streams.
-func hostInside(t *testing.T, c acpprofile.Config, args ...string) *host {
+// inside starts an agent within the test, over the same kind of streams.
+func inside(t *testing.T, c acpprofile.Config, args ...string) *host {
 	t.Helper()
 	h, in, out, errs := hosting(t, c)
 	code := make(chan int, 1)
@@ -116,163 +75,72 @@ func hostInside(t *testing.T, c acpprofile.Config, args ...string) *host {
 // hosting makes a host, and the agent's ends of its streams.
 func hosting(t *testing.T, c acpprofile.Config) (h *host, in, out, errs *os.File) {
 	t.Helper()
-	m, err := acpprofile.New(c)
-	require.NoError(t, err)
-	h = &host{t: t, machine: m, stderr: &tail{lingering: make(chan struct{}), done: make(chan struct{})}}
 	in, stdin, err := os.Pipe()
 	require.NoError(t, err)
 	stdout, out, err := os.Pipe()
 	require.NoError(t, err)
 	stderr, errs, err := os.Pipe()
 	require.NoError(t, err)
-	h.stdin, h.lines = stdin, bufio.NewReaderSize(stdout, 64<<10)
-	go h.stderr.read(stderr)
+	inner, err := acphost.New(c, stdin, stdout, stderr)
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		_ = stdin.Close() // mostly the second time
 		_ = stdout.Close()
-		<-h.stderr.done
+		<-inner.Done()
 		_ = stderr.Close()
 	})
-	return h, in, out, errs
+	return &host{Host: inner, t: t}, in, out, errs
 }
 
-// ask sends what the adapter wrote, and takes what comes until it is answered.
-func (h *host) ask(method, params string) bool { return h.send(method, params) && h.pump() }
-
-func (h *host) send(method, params string) bool {
-	h.id++
-	return h.frame(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, h.id, method, params))
-}
-
-func (h *host) frame(frame string) bool {
-	if h.failed != "" {
-		return false
-	}
-	d, err := h.machine.Adapter([]byte(frame))
-	require.NoError(h.t, err, frame)
-	h.decided(d)
-	return true
-}
-
-func (h *host) decided(d acpprofile.Decision) {
-	for _, line := range d.ToNative {
-		_, _ = h.stdin.Write(append(line, '\n')) // an agent that went is seen where it is read
-	}
-	h.shown = append(h.shown, d.ToAdapter...)
-	for _, f := range d.ToAdapter {
-		if id := gjson.GetBytes(f, "result.sessionId"); id.Exists() {
-			h.owned = id.String()
-		}
-		h.refused = h.refused || bytes.Contains(f, []byte(`"error":`))
+func reviewed() acpprofile.Config {
+	yes := true
+	return acpprofile.Config{
+		Client: "codex", MaxTurns: 2, ModeID: "read-only",
+		Configuration: []acpprofile.Setting{{ID: "model", Value: "m-1"}, {ID: "web", Boolean: &yes}},
 	}
 }
 
-// pump takes lines until nothing is pending. It reports whether the conversation
-// goes on.
-func (h *host) pump() bool {
-	for h.failed == "" && h.machine.Pending() != "" {
-		h.one()
-	}
-	return h.failed == ""
+var options = []string{`"configId":"model","value":"m-1"`, `"configId":"web","type":"boolean","value":true`}
+
+const (
+	hello = `{"protocolVersion":1}`
+	work  = `{"cwd":"/work","mcpServers":[]}`
+	kept  = "fake-session-kept"
+)
+
+// opened brings the conversation to its first prompt, or to the fault.
+func (h *host) opened(restore string) bool {
+	h.t.Helper()
+	on, err := h.Open(restore, options, "read-only")
+	require.NoError(h.t, err)
+	return on
 }
 
-// one takes one line of the agent, or its end.
-func (h *host) one() (more bool) {
-	line, err := h.line()
-	switch {
-	case err == io.EOF && len(line) == 0:
-		if h.machine.Pending() != "" {
-			h.failed = unsettled
-		} else if err := h.machine.NativeEOF(); err != nil {
-			h.fail(err)
-		}
-		return false
-	case err != nil || len(line) == 0:
-		h.failed = protocol // no line, an empty one, one without an end, or one too long
-		return false
-	}
-	d, err := h.machine.Native(line)
-	if err != nil {
-		h.fail(err)
-		return false
-	}
-	if len(d.ToNative) > 0 {
-		h.answers = append(h.answers, d.ToNative...)
-	}
-	h.decided(d)
-	return true
+func (h *host) prompt(text string) bool { return h.ask(methodPrompt, h.Prompt(text)) }
+
+func (h *host) close() bool {
+	return h.ask(methodClose, `{"sessionId":`+quote(h.Session)+`}`)
 }
 
-func (h *host) fail(err error) {
-	var f *acpprofile.Failure
-	require.ErrorAs(h.t, err, &f)
-	require.Equal(h.t, "native", f.Side)
-	h.failed = protocol
-	if f.Reason == acpprofile.ReasonNative {
-		h.failed = native
-	}
+func (h *host) ask(method, params string) bool {
+	h.t.Helper()
+	on, err := h.Ask(method, params)
+	require.NoError(h.t, err)
+	return on
 }
 
-// line reads one line of at most 16 MiB.
-func (h *host) line() ([]byte, error) {
-	var line []byte
-	for {
-		piece, err := h.lines.ReadSlice('\n')
-		line = append(line, piece...)
-		if len(line) > maxLine+1 {
-			return nil, errors.New("the line is too long")
-		}
-		if err == bufio.ErrBufferFull {
-			continue
-		}
-		if err != nil {
-			return line, err
-		}
-		return line[:len(line)-1], nil
-	}
-}
-
-// end closes the agent's input, takes what it still says, and tells what became of
-// the conversation.
 func (h *host) end() string {
-	if h.failed == "" {
-		settled, err := h.machine.Settled()
-		require.NoError(h.t, err)
-		require.True(h.t, settled)
-		require.NoError(h.t, h.machine.AdapterEOF())
-	}
-	require.NoError(h.t, h.stdin.Close())
-	if h.failed != "" {
-		return h.failed
-	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for h.one() {
-		}
-	}()
-	select {
-	case <-h.stderr.lingering:
-		return lingers
-	case <-ended:
-	}
-	if h.failed != "" {
-		return h.failed
-	}
-	<-h.stderr.done
-	err := h.wait()
-	h.stderr.mu.Lock()
-	said := h.stderr.all.Len()
-	h.stderr.mu.Unlock()
-	switch {
-	case said > 65536:
-		return noise
-	case err != nil:
-		return exits
-	case h.refused:
-		return refusal
-	}
-	return fine
+	h.t.Helper()
+	got, err := h.Finish(h.wait)
+	require.NoError(h.t, err)
+	return string(got)
+}
+
+func (h *host) hang() string {
+	h.t.Helper()
+	got, err := h.Hang()
+	require.NoError(h.t, err)
+	return string(got)
 }
 
 // status is how the agent ended.
@@ -284,69 +152,84 @@ func (h *host) status() syscall.WaitStatus {
 	return s
 }
 
-func reviewed() acpprofile.Config {
-	yes := true
-	return acpprofile.Config{
-		Client: "codex", MaxTurns: 2, ModeID: "read-only",
-		Configuration: []acpprofile.Setting{{ID: "model", Value: "m-1"}, {ID: "web", Boolean: &yes}},
-	}
-}
-
-const (
-	hello = `{"protocolVersion":1}`
-	work  = `{"cwd":"/work","mcpServers":[]}`
-)
-
-// opened brings the conversation to its first prompt, or to the fault.
-func (h *host) opened(restore bool) bool {
-	if !h.ask(methodInit, hello) || h.refused {
-		return false
-	}
-	if restore {
-		if !h.ask(methodResume, `{"sessionId":"`+kept+`","cwd":"/work","mcpServers":[]}`) {
-			return false
-		}
-		h.owned = kept
-	} else if !h.ask(methodNew, work) {
-		return false
-	}
-	if h.refused {
-		return false
-	}
-	for _, c := range []string{`"configId":"model","value":"m-1"`, `"configId":"web","type":"boolean","value":true`} {
-		if !h.ask(methodConfig, `{"sessionId":`+quote(h.owned)+`,`+c+`}`) || h.refused {
-			return false
-		}
-	}
-	return h.ask(methodMode, `{"sessionId":`+quote(h.owned)+`,"modeId":"read-only"}`) && !h.refused
-}
-
-const kept = "fake-session-kept"
-
-func (h *host) prompt(text string) bool {
-	return h.ask(methodPrompt, `{"sessionId":`+quote(h.owned)+`,"prompt":[{"type":"text","text":`+quote(text)+`}]}`)
-}
-
-func (h *host) close() bool {
-	return h.ask(methodClose, `{"sessionId":`+quote(h.owned)+`}`)
-}
-
-// text is the answers that the adapter was told.
-func (h *host) text() string {
-	var b strings.Builder
-	for _, f := range h.shown {
-		b.WriteString(gjson.GetBytes(f, "params.update.content.text").String())
-	}
-	return b.String()
-}
-
 // child is the process that the agent says it left behind.
 func (h *host) child() (pid int, ok bool) {
-	_, rest, ok := strings.Cut(h.text(), "child ")
+	_, rest, ok := strings.Cut(h.Text(), "child ")
 	if !ok {
 		return 0, false
 	}
 	number, _, _ := strings.Cut(rest, "\n")
 	pid, err := strconv.Atoi(number)
 	return pid, err == nil
+}
+
+// converse has the whole conversation with an agent of one fault, given by flag
+// or by the first prompt's text, and tells what became of it.
+func converse(t *testing.T, f fault, byText bool) (string, *host) {
+	t.Helper()
+	return converseAs(t, reviewed(), f, byText)
+}
+
+func converseAs(t *testing.T, c acpprofile.Config, f fault, byText bool) (string, *host) {
+	t.Helper()
+	args, text := []string{"-fault", f.name}, "hello"
+	if byText {
+		args, text = nil, "please\nFAULT "+f.name
+	}
+	if f.at == methodResume {
+		c.RestoreSessionID = kept
+	}
+	start := inside
+	if needsProcess(f) {
+		start = process
+	}
+	h := start(t, c, args...)
+	// What never answers is not waited for: the end of its input ends it.
+	hurry := f.want == unsettled
+	switch {
+	case hurry && (f.at == methodInit || f.at == atStart):
+		require.NoError(t, h.Send(methodInit, hello))
+		return h.hang(), h
+	case hurry && f.at == methodNew:
+		require.True(t, h.ask(methodInit, hello))
+		require.NoError(t, h.Send(methodNew, work))
+		return h.hang(), h
+	}
+	if !h.opened(c.RestoreSessionID) {
+		return h.end(), h
+	}
+	switch {
+	case hurry && f.at == methodPrompt:
+		require.NoError(t, h.Send(methodPrompt, h.Prompt(text)))
+		return h.hang(), h
+	case f.at == methodCancel:
+		require.NoError(t, h.Send(methodPrompt, h.Prompt("SLOW")))
+		require.NoError(t, h.Cancel())
+		h.Pump()
+	default:
+		h.prompt(text)
+	}
+	if strings.HasPrefix(f.at, after) {
+		return h.end(), h // what comes next comes between two turns
+	}
+	if h.Failed == "" && !h.Refused {
+		h.prompt("ECHO second")
+	}
+	if h.Failed == "" && !h.Refused && f.name != "no-close" && f.name != "capabilities-null" {
+		if hurry {
+			require.NoError(t, h.Send(methodClose, `{"sessionId":`+quote(h.Session)+`}`))
+			return h.hang(), h
+		}
+		h.close()
+	}
+	return h.end(), h
+}
+
+// needsProcess tells the faults of a process from those of what it says.
+func needsProcess(f fault) bool {
+	return strings.HasPrefix(f.name, "exit-") || f.name == "environment" || among(endFaults, f)
+}
+
+func among(list []fault, f fault) bool {
+	return slices.ContainsFunc(list, func(other fault) bool { return other.name == f.name })
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,100 +14,13 @@ import (
 	"github.com/magi-jig/magi-jig/acpprofile"
 )
 
-// converse has the whole conversation with an agent of one fault, given by flag
-// or by the first prompt's text, and tells what became of it.
-func converse(t *testing.T, f fault, byText bool) (string, *host) {
-	t.Helper()
-	return converseAs(t, reviewed(), f, byText)
-}
-
-func converseAs(t *testing.T, c acpprofile.Config, f fault, byText bool) (string, *host) {
-	t.Helper()
-	args := []string{"-fault", f.name}
-	restore := strings.HasSuffix(f.at, methodResume)
-	if restore {
-		c.RestoreSessionID = kept
-	}
-	if byText {
-		args = nil
-	}
-	start := hostInside
-	if needsProcess(f) {
-		start = newHost
-	}
-	h := start(t, c, args...)
-	// What never answers is not waited for: the end of its input ends it.
-	hurry := f.want == unsettled
-	if hurry && f.at != methodPrompt && f.at != methodClose {
-		return h.hurried(f), h
-	}
-	if !h.opened(restore) {
-		return h.end(), h
-	}
-	text := "hello"
-	if byText {
-		text = "please\nFAULT " + f.name
-	}
-	params := `{"sessionId":` + quote(h.owned) + `,"prompt":[{"type":"text","text":` + quote(text) + `}]}`
-	switch {
-	case hurry && f.at == methodPrompt:
-		require.True(t, h.send(methodPrompt, params))
-		require.NoError(t, h.stdin.Close())
-		h.pump()
-		return h.failed, h
-	case f.at == methodCancel:
-		require.True(t, h.send(methodPrompt, strings.Replace(params, "hello", "SLOW", 1)))
-		require.True(t, h.frame(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":`+quote(h.owned)+`}}`))
-		h.pump()
-	default:
-		h.ask(methodPrompt, params)
-	}
-	if strings.HasPrefix(f.at, after) {
-		return h.end(), h // what comes next comes between two turns
-	}
-	if h.failed == "" && !h.refused {
-		h.prompt("ECHO second")
-	}
-	if h.failed == "" && !h.refused && offersClose(f) {
-		if hurry {
-			require.True(t, h.send(methodClose, `{"sessionId":`+quote(h.owned)+`}`))
-			require.NoError(t, h.stdin.Close())
-			h.pump()
-			return h.failed, h
-		}
-		h.close()
-	}
-	return h.end(), h
-}
-
-// needsProcess tells the faults of a process from those of what it says.
-func needsProcess(f fault) bool {
-	return strings.HasPrefix(f.name, "exit-") || f.name == "environment" ||
-		slices.ContainsFunc(endFaults, func(e fault) bool { return e.name == f.name })
-}
-
-func offersClose(f fault) bool { return f.name != "no-close" && f.name != "capabilities-null" }
-
-// hurried sends requests up to the one that is never answered.
-func (h *host) hurried(f fault) string {
-	h.t.Helper()
-	require.True(h.t, h.send(methodInit, hello))
-	if f.at == methodNew {
-		require.True(h.t, h.pump())
-		require.True(h.t, h.send(methodNew, work))
-	}
-	require.NoError(h.t, h.stdin.Close())
-	h.pump()
-	return h.failed
-}
-
 // Each fault is what the table says it is, when acpprofile decides and the streams
 // are bounded; and of what the agent has to hide, nothing comes through.
 // rule: F-070, F-083, F-087, F-089, F-091, F-092, F-093, F-094, F-095, F-096, F-107
 func TestEveryFault(t *testing.T) {
 	for _, f := range faults {
 		ways := []bool{false}
-		if strings.HasSuffix(f.at, methodPrompt) && !slices.ContainsFunc(ceilingFaults, func(c fault) bool { return c.name == f.name }) {
+		if strings.HasSuffix(f.at, methodPrompt) && !among(ceilingFaults, f) {
 			ways = append(ways, true)
 		}
 		for _, byText := range ways {
@@ -116,7 +28,7 @@ func TestEveryFault(t *testing.T) {
 				t.Parallel()
 				got, h := converse(t, f, byText)
 				require.Equal(t, f.want, got, f.what)
-				for _, frame := range h.shown {
+				for _, frame := range h.Shown {
 					if len(frame) > 10_000 {
 						continue // one of many pieces of text
 					}
@@ -125,11 +37,11 @@ func TestEveryFault(t *testing.T) {
 					require.NotContains(t, string(frame), "history")
 					require.NotContains(t, string(frame), "jetbrains")
 				}
-				for _, line := range h.answers {
+				for _, line := range h.Answers {
 					require.Contains(t, string(line), `"result":{"outcome":{"outcome":"cancelled"}}`)
 				}
 				if strings.Contains(f.name, "permission") && f.want == fine {
-					require.NotEmpty(t, h.answers)
+					require.NotEmpty(t, h.Answers)
 				}
 			})
 		}
@@ -137,19 +49,18 @@ func TestEveryFault(t *testing.T) {
 }
 
 func TestAGoodAgent(t *testing.T) {
-	for n, start := range []func(*testing.T, acpprofile.Config, ...string) *host{newHost, newHost, hostInside} {
-		pieces := []int{0, 7, 1}[n]
-		h := start(t, reviewed(), "-pieces", strconv.Itoa(pieces))
-		require.True(t, h.opened(false))
+	for n, start := range []func(*testing.T, acpprofile.Config, ...string) *host{process, process, inside} {
+		h := start(t, reviewed(), "-pieces", strconv.Itoa([]int{0, 7, 1}[n]))
+		require.True(t, h.opened(""))
 		require.True(t, h.prompt("äöü"))
-		require.Equal(t, "You said: äöü", h.text())
-		require.True(t, h.send(methodPrompt, `{"sessionId":`+quote(h.owned)+`,"prompt":[{"type":"text","text":"SLOW"}]}`))
-		require.True(t, h.frame(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":`+quote(h.owned)+`}}`))
-		require.True(t, h.pump())
-		require.Contains(t, string(h.shown[len(h.shown)-1]), `"stopReason":"cancelled"`)
+		require.Equal(t, "You said: äöü", h.Text())
+		require.NoError(t, h.Send(methodPrompt, h.Prompt("SLOW")))
+		require.NoError(t, h.Cancel())
+		h.Pump()
+		require.Contains(t, h.Last(), `"stopReason":"cancelled"`)
 		require.True(t, h.close())
 		require.Equal(t, fine, h.end())
-		require.Equal(t, sessionID, h.machine.Session())
+		require.Equal(t, sessionID, h.Machine.Session())
 	}
 }
 
@@ -165,7 +76,7 @@ func TestOnlyTheExactFailureHasAReason(t *testing.T) {
 		config := reviewed()
 		config.Client = c.client
 		_, h := converseAs(t, config, f, false)
-		last := string(h.shown[len(h.shown)-1])
+		last := h.Last()
 		require.Contains(t, last, `"message":"Native ACP request failed"`)
 		require.Equal(t, c.client == "codex" && c.name == "managed-preferences",
 			strings.Contains(last, `"data":{"reason":"managed-preferences-unavailable"}`), last)
@@ -180,7 +91,7 @@ func TestWarningsBecomeOneClosedNotice(t *testing.T) {
 		require.True(t, ok)
 		_, h := converse(t, f, false)
 		var notices []string
-		for _, frame := range h.shown {
+		for _, frame := range h.Shown {
 			if strings.Contains(string(frame), "NATIVE_WARNING") {
 				notices = append(notices, string(frame))
 			}
@@ -194,7 +105,7 @@ func TestWarningsBecomeOneClosedNotice(t *testing.T) {
 func TestTheEnvironmentCanBeRead(t *testing.T) {
 	f, _ := find("environment")
 	_, h := converse(t, f, false)
-	require.Contains(t, h.text(), "FAKEAGENT=yes\nHOST_VARIABLE=value")
+	require.Contains(t, h.Text(), "FAKEAGENT=yes\nHOST_VARIABLE=value")
 }
 
 func TestHowItEnds(t *testing.T) {
@@ -220,18 +131,22 @@ func TestHowItEnds(t *testing.T) {
 }
 
 func TestAnOrphanHoldsTheStreams(t *testing.T) {
-	h := newHost(t, reviewed(), "-fault", "orphan")
-	require.True(t, h.opened(false))
+	h := process(t, reviewed(), "-fault", "orphan")
+	require.True(t, h.opened(""))
 	require.True(t, h.prompt("hello"))
 	pid, ok := h.child()
 	require.True(t, ok)
-	require.NoError(t, h.machine.AdapterEOF())
-	require.NoError(t, h.stdin.Close())
+	require.Equal(t, lingers, h.end(), "the child has lost its input and stays")
 	require.Zero(t, h.status().ExitStatus())
-	<-h.stderr.lingering // the child's: it has lost its input and stays
 	require.NoError(t, syscall.Kill(pid, 0))
+	select {
+	case <-h.Drained():
+		require.Fail(t, "the child holds the agent's streams")
+	default:
+	}
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-	require.False(t, h.one(), "only now do the streams end")
+	<-h.Drained() // only now do the streams end
+	require.Empty(t, h.Failed)
 }
 
 func TestTheCommandLine(t *testing.T) {
