@@ -189,7 +189,7 @@ func (m *Machine) allowPrompt(params gjson.Result) string {
 	if text == "" || len(text) > m.l.PromptBytes || strings.ContainsRune(text, 0) {
 		return fmt.Sprintf("a prompt has 1 to %d bytes and no NUL", m.l.PromptBytes)
 	}
-	start := strings.TrimLeftFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' })
+	start := strings.TrimLeftFunc(text, blank)
 	if strings.HasPrefix(start, "/") {
 		return "a prompt does not begin with a slash"
 	}
@@ -197,6 +197,10 @@ func (m *Machine) allowPrompt(params gjson.Result) string {
 	m.prompted, m.settled, m.cancelled = true, false, false
 	return ""
 }
+
+// blank is white space as a client written in JavaScript trims it: what Unicode
+// says, with U+FEFF and without U+0085.
+func blank(r rune) bool { return unicode.IsSpace(r) && r != 0x85 || r == 0xfeff }
 
 // cancel decides on a session/cancel notification.
 func (m *Machine) cancel(f frame, b []byte) (Decision, error) {

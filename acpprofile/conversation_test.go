@@ -219,11 +219,11 @@ func TestConfigurationAndMode(t *testing.T) {
 }
 
 func TestPrompts(t *testing.T) {
-	// rule: F-073, F-074, F-075, F-076, F-077, F-086
-	for _, text := range []string{`""`, `"/compact"`, `" \n/x"`, `"\u2003/x"`, `"\ufeff/x"`, `"a\u0000b"`, `"` + strings.Repeat("x", 1<<20+1) + `"`, `1`, `null`} {
+	// rule: F-073, F-074, F-075, F-076, F-077, F-086, P-213, J-175
+	for _, text := range []string{`""`, `"/compact"`, `" \n/x"`, `"\u2003/x"`, `"\ufeff/x"`, `"\u2028\u00a0\u000b\f/x"`, `"a\u0000b"`, `"` + strings.Repeat("x", 1<<20+1) + `"`, `1`, `null`} {
 		require.Equal(t, adapterFault, ready(t, plain()).ask("session/prompt", prompt(text)), text[:min(20, len(text))])
 	}
-	for _, text := range []string{`"x"`, `"a/b"`, `"` + strings.Repeat("x", 1<<20) + `"`} {
+	for _, text := range []string{`"x"`, `"a/b"`, `"\u0085/x"`, `"\u200b/x"`, `"` + strings.Repeat("x", 1<<20) + `"`} {
 		require.Contains(t, ready(t, plain()).ask("session/prompt", prompt(text)), "native")
 	}
 	for _, params := range []string{
@@ -320,4 +320,23 @@ func TestPendingNamesTheRequestThatWaits(t *testing.T) {
 	require.Equal(t, "session/new", r.Pending())
 	require.Equal(t, nativeFault, r.native("nonsense"))
 	require.Empty(t, r.Pending(), "nothing is waited for after a violation")
+}
+
+func TestTheHostNegotiatesDiagnosticsWhateverTheAdapterSays(t *testing.T) {
+	// rule: F-102, F-198
+	const want = `"clientCapabilities":{"_meta":{"jetbrains":{"air":{"capabilities":["sessionFailure"],"version":1}}}}`
+	for _, params := range []string{hello, `{"protocolVersion":1,"clientCapabilities":{}}`, `{"protocolVersion":1,"clientInfo":{"name":"n"}}`} {
+		line := newRig(t, plain()).ask("initialize", params)
+		require.Contains(t, line, want, params)
+		require.NotContains(t, line, "fs")
+		require.NotContains(t, line, "terminal")
+		require.NotContains(t, line, "mcp")
+	}
+	for _, params := range []string{
+		`{"protocolVersion":1,"clientCapabilities":{"_meta":{}}}`, `{"protocolVersion":1,"_meta":{}}`,
+		`{"protocolVersion":1,"clientCapabilities":{"_meta":{"jetbrains":{"air":{"version":1,"capabilities":[]}}}}}`, `{"protocolVersion":1,"clientCapabilities":null}`,
+	} {
+		require.Equal(t, adapterFault, newRig(t, plain()).ask("initialize", params), params)
+	}
+	require.Equal(t, `native {"id":2,"jsonrpc":"2.0","method":"session/new","params":{"cwd":"/work","mcpServers":[]}}`, initialized(t, plain()).ask("session/new", work))
 }

@@ -21,7 +21,7 @@
 // prompt has settled by then, by a result or by an error, the cancel is consumed
 // and nothing is written; a second one for the same prompt is a violation. What
 // is forwarded is written anew in canonical form, on one line. White space before
-// a slash is what Unicode calls white space, and U+FEFF. A native id or reply is
+// a slash is what Unicode calls white space, with U+FEFF and without U+0085. A native id or reply is
 // compared as written: 3.0 does not answer 3.
 //
 // # Limits

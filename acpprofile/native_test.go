@@ -11,7 +11,7 @@ import (
 )
 
 func TestNativeLinesThatAreRefused(t *testing.T) {
-	// rule: P-032, P-034, P-035, P-036, P-058
+	// rule: P-032, P-034, P-035, P-036, P-058, J-175
 	for _, line := range []string{
 		``, `x`, `[]`, `{"jsonrpc":"2.0"}`, `{"jsonrpc":"2.0","id":2,"result":{},"error":{"code":1,"message":"x"}}`, `{"jsonrpc":"2.0","id":2}`,
 		`{"jsonrpc":"2.0","id":2,"result":{},"x":1}`, `{"jsonrpc":"2.0","id":2,"result":{},"params":{}}`, `{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}x`,

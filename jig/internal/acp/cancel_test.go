@@ -288,7 +288,7 @@ func TestWhatIsStoppedBeforeItBeganStartsNothing(t *testing.T) {
 }
 
 func TestCancellationComesBeforeWhatElseHasFailed(t *testing.T) {
-	// rule: P-079
+	// rule: P-079, P-077
 	bubble(t, func(r *rig) {
 		r.peer = func(p *peer) {
 			p.line()

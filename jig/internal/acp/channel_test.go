@@ -8,9 +8,42 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/magi-jig/magi-jig/jig/internal/acp"
 	"github.com/magi-jig/magi-jig/jig/internal/channel"
+	"github.com/magi-jig/magi-jig/jig/internal/contract"
 	"github.com/magi-jig/magi-jig/jig/internal/fault"
 )
+
+func TestTheChannelsAreBothNeededDirectAndTheRightWayRound(t *testing.T) {
+	// rule: F-019, F-020
+	resource, err := acp.New(acp.Options{Starter: newRig(t), Prepare: nobody})
+	require.NoError(t, err)
+	require.Equal(t, finite(t).Identity, resource.Contract().Identity)
+	ports := resource.Contract().Ports
+	b := channel.New(channel.Limits{})
+	create := func(name, delivery string) channel.Created {
+		c, err := b.Create(1, channel.Options{Delivery: delivery, Contract: ports[name].Contract})
+		require.Nil(t, err)
+		return c
+	}
+	up, down := create("requests", contract.Direct), create("responses", contract.Direct)
+	wide := create("responses", contract.Broadcast)
+	for name, channels := range map[string]map[string]string{
+		"no requests":  {"responses": down.Send.Endpoint},
+		"no responses": {"requests": up.Receive.Endpoint},
+		"none":         {},
+		"more":         {"requests": up.Receive.Endpoint, "responses": down.Send.Endpoint, "more": up.Send.Endpoint},
+		"turned round": {"requests": up.Send.Endpoint, "responses": down.Receive.Endpoint},
+		"one of them":  {"requests": up.Receive.Endpoint, "responses": down.Receive.Endpoint},
+		"broadcast":    {"requests": up.Receive.Endpoint, "responses": wide.Send.Endpoint},
+		"exchanged":    {"requests": down.Receive.Endpoint, "responses": up.Send.Endpoint},
+	} {
+		err := b.Check(1, ports, channels)
+		require.NotNil(t, err, name)
+		require.Equal(t, fault.InvalidInput, err.Code, name)
+	}
+	require.Nil(t, b.Check(1, ports, map[string]string{"requests": up.Receive.Endpoint, "responses": down.Send.Endpoint}))
+}
 
 func TestALostChannelFencesTheScopeAndKeepsItsCode(t *testing.T) {
 	// rule: F-120, P-078, F-115, P-069

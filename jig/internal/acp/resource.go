@@ -50,11 +50,19 @@ func New(o Options) (*Resource, error) {
 	if o.Limits, err = o.Limits.withDefaults(); err != nil {
 		return nil, err
 	}
-	agreement, err := contract.Bundle(contract.FiniteACP)
+	bundle, err := contract.Bundle(contract.FiniteACP)
 	if err != nil {
 		return nil, err
 	}
-	return &Resource{o, agreement}, nil
+	// The descriptor does not say how the channels are delivered, and its identity
+	// is fixed; both are needed and direct all the same (seed: One invocation).
+	agreement := *bundle
+	agreement.Ports = map[string]contract.Port{}
+	for name, port := range bundle.Ports {
+		port.Delivery, port.Required = contract.Direct, true
+		agreement.Ports[name] = port
+	}
+	return &Resource{o, &agreement}, nil
 }
 
 // Contract is the finite ACP contract.

@@ -145,7 +145,7 @@ func TestTheFourReasonsOfAReceipt(t *testing.T) {
 }
 
 func TestWhatCannotBeReadOrKeptFailsTheCall(t *testing.T) {
-	// rule: F-149, F-150, P-150, P-152
+	// rule: F-149, F-150, P-150, P-152, P-077
 	for name, c := range map[string]struct {
 		k    *keeper
 		peer func(p *peer)

@@ -63,6 +63,17 @@ func TestADelegatedGroupBoundsAFlow(t *testing.T) {
 	}
 }
 
+// rule: J-139
+func TestADelegatedGroupBoundsANativeScope(t *testing.T) {
+	root := findCgroup(hierarchy(t, "memory pids\n"))
+	require.NotNil(t, root)
+	group, err := root.make(NativeSpec(Native{}).Limits)
+	require.NoError(t, err)
+	require.Equal(t, "1879048192", read(t, filepath.Join(group.path, "memory.max")))
+	require.Equal(t, "512", read(t, filepath.Join(group.path, "pids.max")))
+	group.dir.Close()
+}
+
 func TestAGroupThatWasNotHandedDownIsLeftAlone(t *testing.T) {
 	for name, spoil := range map[string]func(mount, self string){
 		"no memory controller": func(mount, _ string) { overwrite(t, mount+"/user/cgroup.subtree_control", "cpu pids\n") },

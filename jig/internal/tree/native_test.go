@@ -21,6 +21,7 @@ type holder struct {
 	refuse    *fault.Error // of Admit
 	leave     []bool       // told to Left
 	began     chan string
+	lineages  [][]tree.Ancestor
 	release   chan struct{}
 
 	mu    sync.Mutex
@@ -40,6 +41,7 @@ func (h *holder) Admit(tree.ResourceCall) *fault.Error { return h.refuse }
 func (h *holder) Call(_ context.Context, c tree.ResourceCall) (jsontext.Value, *fault.Error) {
 	h.mu.Lock()
 	h.calls++
+	h.lineages = append(h.lineages, c.Lineage)
 	h.mu.Unlock()
 	for _, alive := range h.leave {
 		c.Left(alive)
@@ -139,4 +141,21 @@ func TestWhatAResourceLeavesBehindKeepsItsCallerFromSucceeding(t *testing.T) {
 		}, nil, native), lent(h))
 		w.fails(r, c.code)
 	}
+}
+
+// Who is asked is what counts, and not the name by which he was asked.
+//
+// rule: F-136
+func TestTwoWaysToOneTargetHaveOneLineage(t *testing.T) {
+	w, h := newWorld(t), newHolder(t)
+	close(h.release)
+	child := w.flow("child", func(c *peer) int { return c.done(c.call("a", "native", `{}`, "")) }, nil, native)
+	r := w.run(w.flow("root", func(c *peer) int {
+		c.call("a", "first", `{}`, "")
+		c.call("b", "second", `{}`, "")
+		return c.done("1")
+	}, nil, map[string]tree.Slot{"first": {Target: child}, "second": {Target: child}}), lent(h))
+	w.succeeds(r, "1")
+	want := []tree.Ancestor{{Target: "flow:root", Request: "request of root"}, {Target: "flow:child", Request: "request of child"}}
+	require.Equal(t, [][]tree.Ancestor{want, want}, h.lineages)
 }
