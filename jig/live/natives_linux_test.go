@@ -111,7 +111,7 @@ func TestATurnOfClaudeAndPiIsOneRequest(t *testing.T) {
 	}
 }
 
-// rule: J-206, N-029, N-041, P-050, N-045
+// rule: J-206, N-029, N-036, N-041, N-045
 func TestARequestThatFailedIsAskedOnceAndNothingOfItIsAnAnswer(t *testing.T) {
 	for _, client := range []string{claude, pi} {
 		t.Run(client, func(t *testing.T) {
@@ -136,7 +136,9 @@ func TestARequestThatFailedIsAskedOnceAndNothingOfItIsAnAnswer(t *testing.T) {
 				}
 				n.turn(t, c.word, "", "", requests)
 				n.CloseInput()
-				n.Exit()
+				x := n.Exit()
+				require.False(t, x.Terminated)
+				require.Equal(t, map[string]int{claude: 1, pi: 0}[client], *x.Code, "as the client says it")
 				require.Equal(t, []launch.Category{c.category}, n.Evidence.Categories(), c.word)
 			}
 		})
