@@ -7,8 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func number(n int) *int      { return &n }
-func name(s string) *string  { return &s }
+//go:fix inline
+func number(n int) *int { return new(n) }
+
+//go:fix inline
+func name(s string) *string  { return new(s) }
 func exited(x Exit) event    { return event{name: eventExited, exit: x} }
 func started(pid int) event  { return event{name: eventStarted, pid: pid} }
 func failed(c string) event  { return event{name: eventFailed, category: Category(c)} }
@@ -19,13 +22,13 @@ func sessionsMessage() event { return event{name: eventSessions, descriptor: tru
 func TestEventsAreTheseBytes(t *testing.T) {
 	for want, e := range map[string]event{
 		`{"event":"started","pid":7}`:                                                 started(7),
-		`{"event":"exited","exitCode":0,"signal":null,"terminated":false}`:            exited(Exit{Code: number(0)}),
-		`{"event":"exited","exitCode":null,"signal":"SIGKILL","terminated":true}`:     exited(Exit{Signal: name("SIGKILL"), Terminated: true}),
-		`{"event":"exited","exitCode":143,"signal":null,"terminated":true}`:           exited(Exit{Code: number(143), Terminated: true}),
+		`{"event":"exited","exitCode":0,"signal":null,"terminated":false}`:            exited(Exit{Code: new(0)}),
+		`{"event":"exited","exitCode":null,"signal":"SIGKILL","terminated":true}`:     exited(Exit{Signal: new("SIGKILL"), Terminated: true}),
+		`{"event":"exited","exitCode":143,"signal":null,"terminated":true}`:           exited(Exit{Code: new(143), Terminated: true}),
 		`{"event":"failed","category":"auth"}`:                                        failed("auth"),
 		`{"event":"sessions"}`:                                                        sessionsMessage(),
 		`{"event":"terminate"}`:                                                       terminate(),
-		`{"event":"exited","exitCode":null,"signal":"SIGRTMIN+1","terminated":false}`: exited(Exit{Signal: name("SIGRTMIN+1")}),
+		`{"event":"exited","exitCode":null,"signal":"SIGRTMIN+1","terminated":false}`: exited(Exit{Signal: new("SIGRTMIN+1")}),
 	} {
 		b, err := e.encode()
 		require.NoError(t, err)
@@ -53,10 +56,10 @@ func TestMalformedEventsAreRefused(t *testing.T) {
 
 // rule: J-168
 func TestCleanIsZeroUnasked(t *testing.T) {
-	require.True(t, Exit{Code: number(0)}.Clean())
-	require.False(t, Exit{Code: number(1)}.Clean())
-	require.False(t, Exit{Code: number(0), Terminated: true}.Clean())
-	require.False(t, Exit{Signal: name("SIGTERM")}.Clean())
+	require.True(t, Exit{Code: new(0)}.Clean())
+	require.False(t, Exit{Code: new(1)}.Clean())
+	require.False(t, Exit{Code: new(0), Terminated: true}.Clean())
+	require.False(t, Exit{Signal: new("SIGTERM")}.Clean())
 }
 
 func FuzzEvent(f *testing.F) {

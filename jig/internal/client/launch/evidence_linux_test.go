@@ -51,11 +51,11 @@ func TestEvidenceArrives(t *testing.T) {
 	require.NoError(t, r.Failed(Auth))
 	require.NoError(t, r.Failed("words of the client"), "an unknown kind is not sent")
 	require.NoError(t, r.Failed(""))
-	require.NoError(t, r.Exited(Exit{Signal: name("SIGTERM"), Terminated: true}))
+	require.NoError(t, r.Exited(Exit{Signal: new("SIGTERM"), Terminated: true}))
 	soon(t, e.Ended())
 	x, known := e.Exited()
 	require.True(t, known)
-	require.Equal(t, Exit{Signal: name("SIGTERM"), Terminated: true}, x)
+	require.Equal(t, Exit{Signal: new("SIGTERM"), Terminated: true}, x)
 	require.Equal(t, []Category{Auth}, e.Categories())
 	require.Nil(t, e.Sessions())
 }
@@ -203,7 +203,7 @@ func TestCategoriesAreBounded(t *testing.T) {
 	for range MaxCategories + 4 {
 		require.NoError(t, r.Failed(Rate))
 	}
-	require.NoError(t, r.Exited(Exit{Code: number(0)}))
+	require.NoError(t, r.Exited(Exit{Code: new(0)}))
 	soon(t, e.Ended())
 	require.Len(t, e.Categories(), MaxCategories)
 }
