@@ -7,11 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-//go:fix inline
-func number(n int) *int { return new(n) }
-
-//go:fix inline
-func name(s string) *string  { return new(s) }
 func exited(x Exit) event    { return event{name: eventExited, exit: x} }
 func started(pid int) event  { return event{name: eventStarted, pid: pid} }
 func failed(c string) event  { return event{name: eventFailed, category: Category(c)} }
