@@ -72,7 +72,11 @@ func (n *nativeScope) Fence() (Exit, error) {
 	}
 	// A bubblewrap that broke is an end like another: nothing of it is alive, and
 	// what it was to carry is judged by what its adapter has said.
-	return Exit{Code: exit.Code, Limit: exit.Limit}, nil
+	e := Exit{Code: exit.Code, Limit: exit.Limit}
+	if err != nil {
+		e.Broken = err.Error()
+	}
+	return e, nil
 }
 
 // evidenceTimeout bounds the wait for the end of a dead scope's socket.

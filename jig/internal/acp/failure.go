@@ -28,6 +28,7 @@ const (
 	sayLate  = "the native client did not answer in time" + unknown
 	sayBroke = "the native conversation broke off" + unknown
 	sayStart = "the native client could not be started" + unknown
+	sayLimit = "the native client used more than its scope may" + unknown
 	sayEnd   = "the end of the native client was not seen" + unknown
 	sayStore = "the session could not be read or kept after the conversation" + unknown
 	sayAlive = "the end of the native client's scope could not be confirmed"

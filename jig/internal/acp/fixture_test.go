@@ -55,7 +55,8 @@ type rig struct {
 	refused   error // of Prepare
 	unstarted error // of StartNative
 	peer      func(p *peer)
-	greet     bool // see hangs
+	greet     bool          // see hangs
+	stuck     chan struct{} // who watches hears nothing until it is closed; nil: it does
 
 	resource *acp.Resource
 	scope    *scope
@@ -150,6 +151,9 @@ func finite(t *testing.T) *contract.Invocation {
 }
 
 func (r *rig) watch(e acp.Event) {
+	if r.stuck != nil {
+		<-r.stuck
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.events = append(r.events, e)
@@ -355,7 +359,9 @@ type scope struct {
 	terminated int
 	killed     bool
 	closed     int
-	code       int // of the adapter
+	code       int    // of the adapter
+	limit      string // that ended the scope
+	broken     string // of the scope
 	evidence   acp.Evidence
 	unfenced   error
 	unclosed   error
@@ -406,7 +412,7 @@ func (s *scope) Fence() (acp.Exit, error) {
 	s.note("fence")
 	s.out.SetReadDeadline(time.Unix(1, 0))
 	s.err.SetReadDeadline(time.Unix(1, 0))
-	return acp.Exit{Code: s.code}, s.unfenced
+	return acp.Exit{Code: s.code, Limit: s.limit, Broken: s.broken}, s.unfenced
 }
 
 func (s *scope) Evidence() acp.Evidence {

@@ -3,6 +3,7 @@ package acp_test
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -257,6 +258,62 @@ func TestWhatAPersonSeesOfAConversation(t *testing.T) {
 		require.Equal(t, []string{"preparing", "starting", "initializing", "starting the session", "prompting", "prompting", "closing"}, phases)
 		require.Equal(t, "said: hellosaid: hello", text.String())
 		require.Equal(t, acp.Event{Label: "flow:agent > native", End: true}, r.events[len(r.events)-1])
+	})
+}
+
+func TestNobodyWhoWatchesHoldsAConversationUp(t *testing.T) {
+	// rule: J-017
+	bubble(t, func(r *rig) {
+		stuck := make(chan struct{})
+		r.stuck = stuck
+		r.peer = func(p *peer) {
+			serve(p, func(line string) {
+				for range 1000 {
+					p.text("x")
+				}
+				p.answer(line, settles)
+			})
+		}
+		began := time.Now()
+		r.start()
+		r.open()
+		_, said := r.turn(3, "hello")
+		require.Len(t, said, 1000)
+		r.close()
+		r.succeeds(exited)
+		require.Equal(t, time.Second, time.Since(began), "the end waits a moment, and not for ever")
+		close(stuck)
+		synctest.Wait()
+		text := 0
+		for _, e := range r.events {
+			text += len(e.Text)
+		}
+		require.Less(t, text, 1000)
+		require.True(t, r.events[len(r.events)-1].End, "all but text is told")
+	})
+}
+
+func TestAScopeThatUsedTooMuchIsSaidToHave(t *testing.T) {
+	// rule: F-117
+	bubble(t, func(r *rig) {
+		r.peer = func(p *peer) {
+			p.common(p.line())
+			p.s.limit = "memory"
+		}
+		r.start()
+		r.next()
+		r.send(request(1, "initialize", initialize))
+		require.Equal(t, fault.Disconnected, r.lost())
+		f := r.fails(fault.Uncertain)
+		require.Contains(t, f.Message, "used more than its scope may")
+		require.Nil(t, f.Details)
+		require.Contains(t, r.notes(), "the scope of the client was ended for its memory")
+	})
+	bubble(t, func(r *rig) {
+		r.peer = func(p *peer) { p.s.broken = "bubblewrap cannot be used: it did not start" }
+		r.start()
+		r.fails(fault.Uncertain)
+		require.Contains(t, r.notes(), "bubblewrap cannot be used")
 	})
 }
 

@@ -87,7 +87,7 @@ func (r *Resource) Call(ctx context.Context, c tree.ResourceCall) (jsontext.Valu
 		return nil, fault.New(fault.Unavailable, "the conversation has no channels")
 	}
 	w := &watch{tell: r.o.Watch, label: c.Label, of: o.MaxTurns}
-	defer w.event(Event{End: true})
+	defer w.end()
 	ctx, stop := context.WithDeadline(ctx, c.Deadline)
 	defer stop()
 	a := &call{r: r, c: c, o: o, ctx: ctx, watch: w}

@@ -43,8 +43,9 @@ type Scope interface {
 
 // Exit is how the scope's own process, the adapter, ended.
 type Exit struct {
-	Code  int    // -1 where it did not end by itself
-	Limit string // the bound that ended the scope; empty: none
+	Code   int    // -1 where it did not end by itself
+	Limit  string // the bound that ended the scope; empty: none
+	Broken string // what was wrong with the scope itself, for the operator; empty: nothing
 }
 
 // Evidence is what is known of the native client's process.

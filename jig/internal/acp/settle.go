@@ -19,11 +19,18 @@ func (a *call) settle(c *conversation) (jsontext.Value, *fault.Error) {
 	c.wait()
 	e := c.scope.Evidence()
 	a.watch.categories(e.Categories)
-	if failure == nil && fenced == nil && !e.Seen {
-		if exit.Limit != "" {
-			a.watch.note("the scope of the client was ended for its " + exit.Limit)
-		}
+	switch {
+	case fenced != nil:
+	case exit.Limit != "":
+		// What the conversation looked like when its client was killed explains
+		// nothing.
+		a.watch.note("the scope of the client was ended for its " + exit.Limit)
+		failure = uncertain(sayLimit)
+	case failure == nil && !e.Seen:
 		failure = uncertain(sayEnd)
+	}
+	if exit.Broken != "" {
+		a.watch.note(exit.Broken)
 	}
 	var session *receipt
 	var collected *Collected

@@ -1,6 +1,9 @@
 package acp
 
 import (
+	"sync"
+	"time"
+
 	"github.com/go-json-experiment/json"
 
 	"github.com/magi-jig/magi-jig/jig/internal/client/launch"
@@ -26,18 +29,79 @@ const (
 	CodeProvider     = "NATIVE_PROVIDER"     // what kind of trouble the client has had
 )
 
-// watch tells a person what a conversation is about. A nil Event hook is nobody.
+// watch tells a person what a conversation is about. Whoever is told may be slow,
+// or not listen at all: the conversation never waits for it. What an assistant says
+// is left out then; everything else is told in its order. A nil hook is nobody.
 type watch struct {
 	tell  func(Event)
 	label string
 	turns int
 	of    int
+
+	mu    sync.Mutex
+	queue []Event       // guarded by mu
+	busy  bool          // somebody empties the queue; guarded by mu
+	quiet chan struct{} // closed when the queue was emptied after the end; guarded by mu
 }
 
+// heldEvents is how many events wait before text is left out.
+const heldEvents = 256
+
 func (w *watch) event(e Event) {
-	if w.tell != nil {
-		e.Label = w.label
+	if w.tell == nil {
+		return
+	}
+	e.Label = w.label
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if e.Text != "" && len(w.queue) >= heldEvents {
+		return
+	}
+	w.queue = append(w.queue, e)
+	if !w.busy {
+		w.busy = true
+		go w.empty()
+	}
+}
+
+// empty tells what waits, one event after the other.
+func (w *watch) empty() {
+	for {
+		w.mu.Lock()
+		if len(w.queue) == 0 {
+			w.busy = false
+			if w.quiet != nil {
+				close(w.quiet)
+				w.quiet = nil
+			}
+			w.mu.Unlock()
+			return
+		}
+		e := w.queue[0]
+		w.queue = w.queue[1:]
+		w.mu.Unlock()
 		w.tell(e)
+	}
+}
+
+// lastWord is how long the end of a call waits for who is told of it.
+const lastWord = time.Second
+
+// end tells of the end, and gives whoever is told a moment to have heard it all.
+func (w *watch) end() {
+	if w.tell == nil {
+		return
+	}
+	quiet := make(chan struct{})
+	w.mu.Lock()
+	w.quiet = quiet
+	w.mu.Unlock()
+	w.event(Event{End: true})
+	timer := time.NewTimer(lastWord)
+	defer timer.Stop()
+	select {
+	case <-quiet:
+	case <-timer.C:
 	}
 }
 
