@@ -73,7 +73,19 @@ and without your files, and lends them what their review granted.
   jig review    shows what the project wants, and approves it
   jig run       runs a target`,
 		SilenceErrors: true, SilenceUsage: true,
-		Args: noArguments,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			r := refuse(codeUsage, "there is no command "+strconv.QuoteToASCII(args[0]))
+			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+				r.hint = "jig " + strings.Join(near, ", jig ")
+			} else {
+				r.hint = "jig help lists the commands"
+			}
+			return r
+		},
+		SuggestionsMinimumDistance: 2,
 		RunE: func(c *cobra.Command, _ []string) error {
 			c.SetOut(a.stderr)
 			c.Help()
@@ -170,9 +182,11 @@ func (o *onceBool) Set(s string) error {
 		return errTwice
 	}
 	o.set = true
-	v, err := strconv.ParseBool(s)
-	*o.into = v
-	return err
+	if s != "true" && s != "false" {
+		return errors.New("it takes no value")
+	}
+	*o.into = s == "true"
+	return nil
 }
 
 type onceWord struct {

@@ -100,12 +100,12 @@ func TestAnErrorSaysWhereTheAuthorWroteIt(t *testing.T) {
 func TestResultsThatAreNone(t *testing.T) {
 	done := func(output string) string { return `return { outcome: "done", output: ` + output + ` };` }
 	for code, why := range map[string]string{
-		`return { outcome: "done", output: 1, more: 1 };`: "", `return { outcome: "done" };`: "", `return { outcome: "Done", output: 1 };`: "",
-		`return undefined;`: "is undefined", `return [];`: "", `return { outcome: 1, output: 1 };`: "",
+		`return { outcome: "done", output: 1, more: 1 };`: "nothing else", `return { outcome: "done" };`: "with both", `return { outcome: "Done", output: 1 };`: "lower-case",
+		`return undefined;`: "is undefined", `return [];`: "{outcome, output}", `return { outcome: 1, output: 1 };`: "lower-case",
 		`return new (class { outcome = "done"; output = 1; })();`:          "no plain object",
 		`return { get outcome() { throw new Error("ran"); }, output: 1 };`: "/outcome is a getter",
 		done(`undefined`): "/output is undefined", done(`"\ud800"`): "surrogate", done(`{ get x() { throw new Error("ran"); } }`): "/output/x is a getter",
-		done(`JSON.parse("[".repeat(127) + "]".repeat(127))`): "",
+		done(`JSON.parse("[".repeat(127) + "]".repeat(127))`): "does not fit a message", done(`["x".repeat(8e6), "x".repeat(8e6), "x".repeat(8e5)]`): "16777216 bytes",
 	} {
 		e := run(t, flow{files: body(code)}).fails(fault.InvalidResult)
 		require.Equal(t, "Run result is invalid", e.err.Message)
@@ -168,7 +168,7 @@ func TestTheLifeOfAProcess(t *testing.T) {
 	e = run(t, flow{files: only(`import "@jigging/flow"; console.log("idle");`)}).fails(fault.ChannelLost)
 	require.Zero(t, e.status)
 	e = run(t, flow{files: only(`await new Promise((r) => setTimeout(r, 5)); console.log("waited"); setTimeout(() => {}, 60_000).unref();`)}).fails(fault.ChannelLost)
-	require.Equal(t, "waited\n", e.text)
+	require.Equal(t, "waited\nthe Flow has ended without a call of handle\n", e.text)
 	e = run(t, flow{files: only(`await new Promise(() => {});`)}).fails(fault.ExecutionFailed)
 	require.Contains(t, e.text, "never happens")
 	e = run(t, flow{files: only(`throw new Error("early");`)}).fails(fault.ExecutionFailed)

@@ -98,7 +98,13 @@ func init() {
 		"release":   func(r *runner, a args) any { return r.comp.CloseReceiver(a.int(0), a.bool(1)) },
 		"use":       func(r *runner, a args) any { r.comp.Use(a.int(0)); return nil },
 		"giveUp":    func(r *runner, a args) any { r.comp.GiveUp(a.int(0)); return nil },
-		"succeed":   func(r *runner, a args) any { r.comp.Succeed(a.json(0)); return nil },
+		"succeed": func(r *runner, a args) any {
+			raw := a.json(0)
+			if why := r.comp.Succeed(raw); why != "" && raw != nil { // of one that is no JSON it has been said
+				r.say(why)
+			}
+			return nil
+		},
 		"fail": func(r *runner, a args) any {
 			return !r.comp.Fail(&fault.Error{Code: fault.Code(a.text(0)), Message: a.text(1), Details: a.json(2)})
 		},

@@ -135,9 +135,13 @@ func (r *runner) finished() bool {
 	if r.timers.alive() || r.stdin.alive() {
 		return false
 	}
-	if !r.loaded && r.status == 0 {
+	switch {
+	case r.status != 0:
+	case !r.loaded:
 		r.say("the top level of the Flow waits for something that never happens")
 		r.status = exitFailed
+	case r.stdin == nil:
+		r.say("the Flow has ended without a call of handle")
 	}
 	return true
 }

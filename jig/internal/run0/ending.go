@@ -1,6 +1,8 @@
 package run0
 
 import (
+	"fmt"
+
 	"github.com/magi-jig/magi-jig/jig/internal/contract"
 	"github.com/magi-jig/magi-jig/jig/internal/fault"
 )
@@ -78,7 +80,7 @@ func (e end) failed(x Exit) *fault.Error {
 	case x.Killed:
 		return fault.New(fault.ResourceExhausted, "the process was killed")
 	case x.Code != 0:
-		return fault.New(fault.ExecutionFailed, "the process ended with a failure status")
+		return fault.New(fault.ExecutionFailed, fmt.Sprintf("the process ended with the status %d", x.Code))
 	case !e.answered:
 		return fault.New(fault.ChannelLost, "the process ended before it answered")
 	case e.unfinished != nil:

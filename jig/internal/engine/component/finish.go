@@ -23,16 +23,37 @@ func Executed() *fault.Error { return fault.New(fault.ExecutionFailed, "Run exec
 func Invalid() *fault.Error { return fault.New(fault.InvalidResult, "Run result is invalid") }
 
 // Succeed ends the handler with what it returned. raw is nil where that is not
-// JSON/0 at all.
-func (c *Component) Succeed(raw jsontext.Value) {
-	members, ok := exactly(raw, "outcome", "output")
-	name, isText := stringOf(members["outcome"])
-	frame := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"result":%s}`, c.rootID, raw)
-	if !ok || !isText || !contract.LocalName(name) || len(frame) > c.l.FrameBytes || json0.Check(frame) != nil {
+// JSON/0 at all. For a value that is no result it returns why, for the author.
+func (c *Component) Succeed(raw jsontext.Value) (why string) {
+	if why = c.unfit(raw); why != "" {
 		c.finish(outcome{failure: Invalid()})
-		return
+		return why
 	}
 	c.finish(outcome{result: raw})
+	return ""
+}
+
+// unfit says why raw cannot be the result.
+func (c *Component) unfit(raw jsontext.Value) string {
+	if raw == nil {
+		return "the result is not JSON"
+	}
+	frame := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"result":%s}`, c.rootID, raw)
+	if len(frame) > c.l.FrameBytes {
+		return fmt.Sprintf("the result does not fit a message of %d bytes", c.l.FrameBytes)
+	}
+	members, ok := exactly(raw, "outcome", "output")
+	name, isText := stringOf(members["outcome"])
+	switch {
+	case !ok:
+		return "the result has to be {outcome, output}, with both and with nothing else"
+	case !isText || !contract.LocalName(name):
+		return "the outcome of the result has to be a name of lower-case words joined by single hyphens"
+	}
+	if err := json0.Check(frame); err != nil {
+		return "the result does not fit a message: " + err.Error()
+	}
+	return ""
 }
 
 // Fail ends the handler with a failure. One that cannot be sent is an
