@@ -221,11 +221,14 @@ func (q *queue) last(session wirev2.ID) *record {
 func joinable(size int) bool { return size <= maxPayloadBytes }
 
 // next waits for the record to write now, and takes the pen; rest is what has to be written before any record. False
-// means that nothing comes any more.
-func (q *queue) next() (item record, rest []byte, ok bool) {
+// means that nothing comes any more. mine says that the writer has the pen from its last call: the first time it has not,
+// and somebody else may have it.
+func (q *queue) next(mine bool) (item record, rest []byte, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.pen = false
+	if mine {
+		q.pen = false
+	}
 	for {
 		switch {
 		case q.dead:

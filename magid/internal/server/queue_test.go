@@ -170,6 +170,29 @@ func summary(c *client, count int) (got []string) {
 	return got
 }
 
+// A writer that begins late, when somebody writes already, waits for its turn: two that write at once would mix records.
+func TestAWriterThatBeginsLateTakesThePenFromNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue()
+		response := wirev2.Response{InstanceID: instance, ConnectionID: wirev2.NewID()}
+		require.True(t, q.respond(response, false))
+		_, ok := q.take()
+		require.True(t, ok)
+		require.True(t, q.respond(response, false))
+		began := make(chan bool)
+		go func() {
+			_, _, ok := q.next(false)
+			began <- ok
+		}()
+		synctest.Wait()
+		_, ok = q.take()
+		require.False(t, ok, "the pen is held")
+		q.release([]byte("the rest"))
+		require.True(t, <-began)
+		q.disconnect("the end")
+	})
+}
+
 // rule: W-066
 func TestJoiningOvertakesOtherSessionsAndNeverItsOwn(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {

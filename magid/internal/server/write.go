@@ -13,8 +13,8 @@ import (
 // write sends what leaves the queue, one record a write, so that [writeTimeout] is the time
 // of one record, until the queue has come to its end.
 func (c *conn) write() {
-	for {
-		item, rest, ok := c.queue.next()
+	for mine := false; ; mine = true {
+		item, rest, ok := c.queue.next(mine)
 		if !ok {
 			return
 		}
