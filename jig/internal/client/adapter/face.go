@@ -28,10 +28,8 @@ type face struct {
 
 	typed   bool   // the host understands typed diagnostics
 	session string // the owned one
-	claimed string // the one that is being resumed
 	held    bool   // a warning waits for a session
 	warned  int
-	broken  bool
 	over    bool // no more calls of the client
 
 	pending *call
@@ -221,7 +219,7 @@ func (f *face) Broken(c launch.Category) {
 	}
 	f.report(c)
 	f.flush()
-	f.over, f.broken = true, true
+	f.over = true
 	if f.typed {
 		f.diagnose("error")
 	} else if f.pending != nil {

@@ -108,7 +108,7 @@ func (f *face) read(r *Request, params jsontext.Value) bool {
 	case New:
 		return f.session == "" && p.Cwd == "/work" && len(p.Servers) == 0
 	case Resume:
-		r.SessionID, f.claimed = p.SessionID, p.SessionID
+		r.SessionID = p.SessionID
 		return f.session == "" && p.SessionID != "" && p.Cwd == "/work" && len(p.Servers) == 0
 	case Configure:
 		r.ConfigID = p.ConfigID

@@ -37,8 +37,10 @@ type client struct {
 	moded  bool
 	thread string
 
+	turns     int // prompts so far
 	prompting bool
 	turn      string          // the turn in progress, once known
+	last      string          // the one before it
 	cancelled bool            // a cancel waits for the turn's id
 	streamed  map[string]bool // items of the turn whose text came in pieces
 	spoke     bool            // there was text in the turn
@@ -232,11 +234,15 @@ func (c *client) prompt(text string) {
 		// With every turn: a resumed thread comes with the settings of its past.
 		p.Approval, p.Sandbox = approval, &sandboxPolicy{Type: "workspaceWrite", Roots: []string{}}
 	}
+	c.turns++
+	own := c.turns
 	c.ask("turn/start", p, func(result jsontext.Value, x *failure) {
 		var r struct {
 			Turn turn `json:"turn"`
 		}
 		switch {
+		case own != c.turns || !c.prompting:
+			// The turn has ended already, and another one may have begun.
 		case x != nil:
 			c.settle()
 			c.h.Fail(adapter.Failure{Category: x.category()})
@@ -250,7 +256,7 @@ func (c *client) prompt(text string) {
 
 // began learns the turn's id, from the reply or from a notification before it.
 func (c *client) began(id string) {
-	if !c.prompting || c.turn != "" {
+	if !c.prompting || c.turn != "" || id == c.last {
 		return
 	}
 	c.turn = id
@@ -260,6 +266,9 @@ func (c *client) began(id string) {
 }
 
 func (c *client) settle() {
+	if c.turn != "" {
+		c.last = c.turn
+	}
 	c.prompting, c.turn, c.streamed, c.spoke, c.broke, c.renew = false, "", nil, false, nil, false
 }
 

@@ -136,3 +136,27 @@ func TestItemsOfOtherKindsAreNotRead(t *testing.T) {
 	require.Empty(t, h.Took())
 	require.Error(t, c.Line([]byte(`{"method":"item/completed","params":{"threadId":"t","turnId":"u","item":{"type":"agentMessage","id":"m","text":1}}}`)))
 }
+
+// The reply to the start of a turn, and whatever else comes late of it, is not of
+// the next turn.
+//
+// rule: N-006
+func TestWhatComesLateIsOfItsOwnTurn(t *testing.T) {
+	c, h := New().(*client), &adaptertest.Host{}
+	c.Start(h)
+	c.thread, c.authorised = "t", true
+	c.Request(adapter.Request{Kind: adapter.Prompt, Text: "one"})
+	adaptertest.Lines(t, c, `{"method":"turn/started","params":{"threadId":"t","turn":{"id":"u1","status":"inProgress"}}}`,
+		`{"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u1","status":"completed"}}}`)
+	c.Request(adapter.Request{Kind: adapter.Prompt, Text: "two"})
+	c.Cancel()
+	h.Took()
+	adaptertest.Lines(t, c, `{"id":1,"result":{"turn":{"id":"u1","status":"completed"}}}`,
+		`{"method":"item/agentMessage/delta","params":{"threadId":"t","turnId":"u1","itemId":"m","delta":"late"}}`,
+		`{"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u1","status":"failed"}}}`)
+	require.Empty(t, h.Took())
+	adaptertest.Lines(t, c, `{"id":2,"result":{"turn":{"id":"u2","status":"inProgress"}}}`)
+	require.Equal(t, []string{`send {"id":3,"method":"turn/interrupt","params":{"threadId":"t","turnId":"u2"}}`}, h.Took())
+	adaptertest.Lines(t, c, `{"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u2","status":"interrupted"}}}`)
+	require.Equal(t, []string{"done cancelled"}, h.Took())
+}

@@ -59,8 +59,15 @@ func (x *failure) category() launch.Category {
 	return ""
 }
 
-// ofMessage finds a status in a text: Codex calls a 400, 401 or 404 "other".
+// ofMessage finds out what Codex calls "other": most statuses, and an answer that
+// broke off, by itself or at the model's limit.
 func ofMessage(message string) launch.Category {
+	if rest, ok := strings.CutPrefix(message, "stream disconnected before completion: "); ok {
+		if strings.HasPrefix(rest, "Incomplete response returned") {
+			return launch.Model
+		}
+		return launch.Network
+	}
 	_, rest, ok := strings.Cut(message, "unexpected status ")
 	if !ok || len(rest) < 3 {
 		return ""

@@ -1,15 +1,19 @@
 package codex
 
 import (
+	"bytes"
 	"errors"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/tidwall/gjson"
 
 	"github.com/magi-jig/magi-jig/jig/internal/client/adapter"
 	"github.com/magi-jig/magi-jig/jig/internal/client/launch"
 )
+
+const methodDelta = "item/agentMessage/delta"
 
 var errLine = errors.New("codex: a line is no message of the app-server")
 
@@ -24,6 +28,11 @@ type message struct {
 }
 
 func (c *client) Line(line []byte) error {
+	// An answer is thousands of these, and little else: they are read in one go.
+	if piece, ok := readDelta(line); ok {
+		c.delta(piece)
+		return nil
+	}
 	var m message
 	if json.Unmarshal(line, &m) != nil {
 		return errLine
@@ -110,9 +119,59 @@ type notice struct {
 	TurnID   string `json:"turnId"`
 }
 
-type delta struct {
-	ItemID string `json:"itemId"`
-	Delta  string `json:"delta"`
+// delta is a piece of an answer.
+type delta struct{ thread, turn, item, text string }
+
+// readDelta reads a line that is a well-formed delta. Any other line is read again,
+// and judged, elsewhere.
+func readDelta(line []byte) (d delta, ok bool) {
+	if !bytes.Contains(line[:min(len(line), 256)], []byte(`"`+methodDelta+`"`)) || !jsontext.Value(line).IsValid() {
+		return d, false
+	}
+	strings := 0
+	gjson.ParseBytes(line).ForEach(func(k, v gjson.Result) bool {
+		switch k.Str {
+		case "id":
+			strings = -4 // a question of that name
+		case "method":
+			ok = v.Str == methodDelta
+		case "params":
+			v.ForEach(func(k, v gjson.Result) bool {
+				if at := d.member(k.Str); at != nil && v.Type == gjson.String {
+					*at = v.Str
+					strings++
+				}
+				return true
+			})
+		}
+		return true
+	})
+	return d, ok && strings == 4
+}
+
+func (d *delta) member(name string) *string {
+	switch name {
+	case "threadId":
+		return &d.thread
+	case "turnId":
+		return &d.turn
+	case "itemId":
+		return &d.item
+	case "delta":
+		return &d.text
+	}
+	return nil
+}
+
+func (c *client) delta(d delta) {
+	if c.thread == "" || d.thread != c.thread {
+		return // a thread that Codex began by itself
+	}
+	if c.began(d.turn); !c.prompting || d.turn != c.turn {
+		return
+	}
+	c.streamed[d.item] = true
+	c.text(d.item, d.text)
 }
 
 type item struct {
@@ -146,7 +205,9 @@ func (c *client) notified(m message) error {
 	case "warning", "configWarning", "deprecationNotice", "guardianWarning":
 		c.h.Warn()
 		return nil
-	case "item/agentMessage/delta", "item/completed", "turn/started", "turn/completed", "turn/plan/updated", "error", "model/rerouted":
+	case "item/completed", "turn/started", "turn/completed", "turn/plan/updated", "error", "model/rerouted":
+	case methodDelta:
+		return errLine // it would have been read by now
 	default:
 		return nil
 	}
@@ -184,14 +245,6 @@ func (c *client) notified(m message) error {
 		return nil
 	}
 	switch m.Method {
-	case "item/agentMessage/delta":
-		var d delta
-		if json.Unmarshal(m.Params, &d) != nil {
-			return errLine
-		}
-		c.streamed[d.ItemID] = true
-		c.text(d.ItemID, d.Delta)
-		return nil
 	case "item/completed":
 		return c.item(m.Params)
 	default:
