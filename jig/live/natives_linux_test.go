@@ -208,6 +208,26 @@ func TestACancelledTurnSettlesAndTheNextOneIsNotAffected(t *testing.T) {
 	}
 }
 
+// A cancel may be on its way before the client has begun anything.
+//
+// rule: F-082, N-031, N-040
+func TestACancelRightAfterItsPromptStopsTheTurn(t *testing.T) {
+	for _, client := range []string{claude, pi} {
+		t.Run(client, func(t *testing.T) {
+			n := openNative(t, client)
+			for range 3 {
+				id := n.BeginPrompt("SLOW")
+				n.Cancel()
+				reply, err := n.Reply(id)
+				require.NoError(t, err)
+				require.Equal(t, "cancelled", reply.Get("stopReason").Str)
+			}
+			n.asked()
+			n.turn(t, "HELLO", "end_turn", "Hello from a script.", 1)
+		})
+	}
+}
+
 // rule: J-189
 func TestClaudeThatRunsAnotherModelThanTheReviewedOneBreaksTheConversation(t *testing.T) {
 	m := newModel(t)

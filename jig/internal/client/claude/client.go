@@ -15,6 +15,7 @@ import (
 // Breaches of the protocol.
 var (
 	errModel = errors.New("claude: another model than the reviewed one answers")
+	errRetry = errors.New("claude: an answer that had begun is asked for again")
 	errText  = errors.New("claude: text outside a turn, or before the model was named")
 )
 
@@ -38,6 +39,7 @@ type Client struct {
 // turn is one prompt in progress.
 type turn struct {
 	message   string // id of the message that is being streamed
+	began     bool   // the program has taken the prompt up
 	text      bool   // there was some
 	reason    string // why the model stopped last
 	cancelled bool
@@ -91,7 +93,8 @@ func (c *Client) prompt(text string) {
 	c.host.Send(append(line, `}]},"parent_tool_use_id":null,"session_id":""}`...))
 }
 
-// Cancel interrupts the turn.
+// Cancel interrupts the turn, as soon as it has begun: an interrupt that meets no turn
+// is taken for done, and the prompt behind it goes on.
 func (c *Client) Cancel() {
 	if c.turn == nil || c.turn.cancelled {
 		return
@@ -102,8 +105,12 @@ func (c *Client) Cancel() {
 		c.host.Done(adapter.Result{StopReason: adapter.Cancelled})
 		return
 	}
-	c.stop = c.control(`"subtype":"interrupt"`)
+	if c.turn.began {
+		c.interrupt()
+	}
 }
+
+func (c *Client) interrupt() { c.stop = c.control(`"subtype":"interrupt"`) }
 
 // Line takes one line of the program.
 func (c *Client) Line(line []byte) error {
@@ -190,16 +197,32 @@ func (c *Client) system(v gjson.Result) error {
 		}
 		c.named = true
 	case "status":
-		// Another request of the same turn: why the last one stopped is over.
-		if c.turn != nil && jsonline.Text(v.Get("status")) == "requesting" {
-			c.turn.reason = ""
+		if c.turn == nil || jsonline.Text(v.Get("status")) != "requesting" {
+			return nil
+		}
+		c.turn.reason = "" // another request of the same turn: why the last one stopped is over
+		c.begin()
+	case "api_retry":
+		if c.turn != nil && c.turn.text {
+			return errRetry
 		}
 	}
 	return nil
 }
 
+// begin notes that the turn has begun, and sends the interrupt that waits for that.
+func (c *Client) begin() {
+	if t := c.turn; t != nil && !t.began {
+		t.began = true
+		if t.cancelled {
+			c.interrupt()
+		}
+	}
+}
+
 // stream takes one event of the model's answer.
 func (c *Client) stream(v gjson.Result) error {
+	c.begin()
 	switch jsonline.Text(v.Get("type")) {
 	case "message_start":
 		if c.turn != nil {

@@ -91,6 +91,28 @@ func TestAnInterruptedTurnIsCancelledWhateverItsSubtypeSays(t *testing.T) {
 	prompt(t, c, h, "fake-model")
 }
 
+func TestACancelWaitsUntilTheTurnHasBegun(t *testing.T) {
+	for _, first := range []string{requesting, start} {
+		c, h := open(t, "fake-model")
+		c.Request(adapter.Request{Kind: adapter.Prompt, Text: "x"})
+		c.Cancel()
+		adaptertest.Lines(t, c, `{"type":"system","subtype":"init","model":"fake-model"}`)
+		require.Len(t, h.Took(), 1, "an interrupt would meet nothing yet")
+		adaptertest.Lines(t, c, first)
+		require.Equal(t, []string{`send {"type":"control_request","request_id":"jig-2","request":{"subtype":"interrupt"}}`}, h.Took())
+		adaptertest.Lines(t, c, requesting, start)
+		require.Empty(t, h.Took(), "and only once")
+	}
+}
+
+func TestAnAnswerThatIsAskedForAgainBreaksTheProtocol(t *testing.T) {
+	retry := `{"type":"system","subtype":"api_retry","attempt":1,"max_retries":10,"error_status":null}`
+	c, h := open(t, "fake-model")
+	prompt(t, c, h, "fake-model")
+	adaptertest.Lines(t, c, retry, start, delta("Hel"))
+	require.Error(t, c.Line([]byte(retry)), "the same words would come twice")
+}
+
 func TestACancelThatComesTooLateChangesNoEnd(t *testing.T) {
 	c, h := open(t, "fake-model")
 	prompt(t, c, h, "fake-model")
@@ -112,6 +134,7 @@ func TestAPromptWaitsUntilALateInterruptIsAnswered(t *testing.T) {
 	adaptertest.Lines(t, c, `{"type":"control_response","response":{"subtype":"error","request_id":"jig-2","error":"idle"}}`)
 	require.Equal(t, []string{`send {"type":"user","message":{"role":"user","content":[{"type":"text","text":"next"}]},"parent_tool_use_id":null,"session_id":""}`}, h.Took())
 
+	adaptertest.Lines(t, c, requesting)
 	c.Cancel()
 	adaptertest.Lines(t, c, failed(`"terminal_reason":"aborted_streaming"`))
 	h.Took()

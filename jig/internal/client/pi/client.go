@@ -33,6 +33,7 @@ type Client struct {
 type turn struct {
 	id        string // of the command
 	taken     bool   // Pi took it up
+	began     bool   // and the model is being asked
 	text      bool   // there was some
 	tool      bool   // the model wants a tool, and there is none
 	cancelled bool
@@ -88,15 +89,14 @@ func (c *Client) command(kind, message string) string {
 	return id
 }
 
-// Cancel aborts the turn.
+// Cancel aborts the turn, as soon as it has begun: an abort that meets no turn is
+// taken for done, and the prompt behind it goes on.
 func (c *Client) Cancel() {
-	t := c.turn
-	if t == nil || t.cancelled {
-		return
-	}
-	t.cancelled = true
-	if !t.tool { // else it is being aborted already
-		c.command("abort", "")
+	if t := c.turn; t != nil && !t.cancelled {
+		t.cancelled = true
+		if t.began && !t.tool { // else it is being aborted already
+			c.command("abort", "")
+		}
 	}
 }
 
@@ -114,7 +114,10 @@ func (c *Client) Line(line []byte) error {
 		c.host.Send(append(line, `,"cancelled":true}`...))
 	case "message_update":
 		return c.update(v.Get("assistantMessageEvent"))
+	case "turn_start":
+		c.begin()
 	case "tool_execution_start":
+		c.begin()
 		c.refuse()
 	case "turn_end":
 		if message := v.Get("message"); c.turn != nil && jsonline.Text(message.Get("role")) == "assistant" {
@@ -159,8 +162,19 @@ func (c *Client) confirmed(model gjson.Result) bool {
 	return jsonline.Text(model.Get("provider"))+"/"+jsonline.Text(model.Get("id")) == c.model
 }
 
+// begin notes that the turn has begun, and sends the abort that waits for that.
+func (c *Client) begin() {
+	if t := c.turn; t != nil && t.taken && !t.began {
+		t.began = true
+		if t.cancelled {
+			c.command("abort", "")
+		}
+	}
+}
+
 // update takes one piece of the model's answer.
 func (c *Client) update(v gjson.Result) error {
+	c.begin()
 	switch jsonline.Text(v.Get("type")) {
 	case "text_delta":
 		text := jsonline.Text(v.Get("delta"))

@@ -105,6 +105,21 @@ func TestAnAbortedTurnIsCancelled(t *testing.T) {
 	require.Equal(t, "done end_turn", h.Took()[1], "too late")
 }
 
+func TestACancelWaitsUntilTheTurnHasBegun(t *testing.T) {
+	for _, first := range []string{`{"type":"turn_start"}`, delta("x")} {
+		c, h := open(t)
+		c.Request(adapter.Request{Kind: adapter.Prompt, Text: "x"})
+		c.Cancel()
+		require.Len(t, h.Took(), 1, "an abort would meet nothing yet")
+		adaptertest.Lines(t, c, `{"id":"jig-2","type":"response","command":"prompt","success":true}`, `{"type":"agent_start"}`)
+		require.Empty(t, h.Took())
+		adaptertest.Lines(t, c, first)
+		require.Equal(t, `send {"type":"abort","id":"jig-3"}`, h.Took()[0])
+		adaptertest.Lines(t, c, `{"type":"turn_start"}`, `{"type":"message_update","assistantMessageEvent":{"type":"toolcall_start"}}`)
+		require.Empty(t, h.Took(), "and only once")
+	}
+}
+
 // rule: N-041
 func TestWhatPiSaysOfAFailureStaysHere(t *testing.T) {
 	for message, want := range map[string]string{
