@@ -2,6 +2,8 @@ package live_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -57,4 +59,45 @@ func TestASessionThatWasNotLentIsUnavailable(t *testing.T) {
 		require.Equal(t, `"UNAVAILABLE"`, o.member("code"), "%s", o)
 		require.Empty(t, p.model.requests())
 	}
+}
+
+const boss = `import { handle } from "@jigging/flow"
+await handle(async (run) => {
+  const ask = (operationId: string, instructions: string, session: any) => run.call({ operationId, slot: "agent", input: { instructions, session } })
+  const first: any = await ask("first", "ECHO the word is heron", { retain: true, lifetime: "run" })
+  const second: any = await ask("second", "Say HELLO", { restore: first.output.session.reference })
+  const again = await ask("third", "Say HELLO", { restore: first.output.session.reference }).then(() => "taken", (error: any) => error.code)
+  return { outcome: "done", output: { first: first.output, second: second.output, again } }
+})
+`
+
+// rule: F-124, F-134, F-138, F-143, F-144, F-145, J-123
+func TestTwoAgentsOfOneRunShareASessionThatEndsWithIt(t *testing.T) {
+	p := newPlace(t, codex, ", retainSessions: true")
+	for name, text := range map[string]string{
+		"flows/boss/FLOW.ts": boss, "flows/boss/FLOW.meta.json": `{"name":"boss","uses":{"agent":{}}}`,
+		"bindings/boss.ts": "import { defineBinding } from \"@jigging/jig\"\nexport default defineBinding({ package: \"flows/boss\", slots: { agent: \"binding:agent\" } })\n",
+	} {
+		path := filepath.Join(p.dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	o := p.jig("review", "--yes", "--allow-authority-changes")
+	require.Equal(t, 0, o.exit, "%s", o)
+	o = p.jig("run", "binding:boss", "--timeout", "60s").ends(0, "succeeded")
+	require.Contains(t, o.member("output", "first", "text"), "the word is heron")
+	require.Equal(t, `"Hello from a script."`, o.member("output", "second", "text"))
+	require.Equal(t, `"retained"`, o.member("output", "second", "session", "status"))
+	require.Equal(t, `"UNAVAILABLE"`, o.member("output", "again"))
+	posts := p.model.posts()
+	require.Len(t, posts, 2)
+	require.Contains(t, posts[1].Body, "the word is heron")
+	require.NotContains(t, o.stdout, "restoreSessionId")
+	// With the run its sessions have ended: nobody can take them up any more.
+	left := p.jig("sessions")
+	require.Equal(t, 0, left.exit, "%s", left)
+	require.Equal(t, "[]", left.member("sessions"), "%s", left)
+	reference := o.member("output", "second", "session", "reference")
+	o = p.probe(fmt.Sprintf(`{"session":{"restore":%s},"prompts":[{"text":"HELLO"}]}`, reference)).ends(1, "failed")
+	require.Equal(t, `"UNAVAILABLE"`, o.member("code"))
 }

@@ -202,3 +202,17 @@ func newPlaceFor(t *testing.T, p *place, bundle string) *place {
 	require.Equal(t, 0, o.exit, "%s", o)
 	return &other
 }
+
+// Claude Code exits 1 after a turn that was refused. That is what is reported, and
+// what the ordinary Agent does not take for an answer.
+//
+// rule: F-114, N-036, P-043
+func TestARefusalIsTheClientsLastWordAndItsExitCodeStands(t *testing.T) {
+	p := newPlace(t, claude, "")
+	o := p.probe(`{"prompts":[{"text":"REFUSE"}]}`).ends(0, "succeeded")
+	require.JSONEq(t, `[{"stop":"refusal","text":"No. "}]`, o.member("output", "turns"))
+	require.JSONEq(t, `{"stopReason":"exited","exitCode":1,"signal":null,"cleanup":"complete"}`, o.member("output", "result"))
+	o = p.agent("REFUSE").ends(1, "failed")
+	require.Equal(t, `"EXECUTION_FAILED"`, o.member("code"))
+	require.Len(t, p.model.posts(), 2)
+}
