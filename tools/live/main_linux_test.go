@@ -8,28 +8,52 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
 )
 
-const insideVariable = "TOOLS_LIVE_INSIDE"
+const stageVariable = "TOOLS_LIVE_STAGE"
 
 // TestMain runs the tests in namespaces of their own: a network with loopback
-// alone, and mounts in which names are asked for there.
+// alone, and mounts in which names are asked for there and /tmp is empty, because
+// the agents leave things in it.
 func TestMain(m *testing.M) {
 	// The namespaces' process dies with the thread that made it.
 	runtime.LockOSThread()
-	if os.Getenv(insideVariable) != "" {
-		if err := setUp(); err != nil {
+	if stage := os.Getenv(stageVariable); stage != "" {
+		if err := setUp(stage); err != nil {
 			fmt.Fprintln(os.Stderr, "tools/live:", err)
 			os.Exit(1)
 		}
 		os.Exit(m.Run())
 	}
-	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
-	cmd.Env = append(os.Environ(), insideVariable+"=yes")
+	code, err := inside()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "tools/live:", err)
+	}
+	os.Exit(code)
+}
+
+// inside runs this program in the namespaces and returns its exit code.
+func inside() (code int, err error) {
+	agents, err := installed()
+	if err != nil {
+		return 1, err
+	}
+	stage, err := os.MkdirTemp("", "tools-live-")
+	if err != nil {
+		return 1, err
+	}
+	defer os.Remove(stage)
+	// What go test would have written down below /tmp is not found inside. Without
+	// it the result is not cached, which is right: agents are no files it knows of.
+	args := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(a string) bool { return strings.HasPrefix(a, "-test.testlogfile=") })
+	cmd := exec.Command("/proc/self/exe", args...)
+	cmd.Env = append(os.Environ(), stageVariable+"="+stage, "JIG_TEST_NATIVE="+agents, "TMPDIR=/tmp")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
 	if os.Geteuid() != 0 {
@@ -37,38 +61,55 @@ func TestMain(m *testing.M) {
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}
 		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}
 	}
-	err := cmd.Run()
+	err = cmd.Run()
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit):
-		os.Exit(max(exit.ExitCode(), 1))
+		return max(exit.ExitCode(), 1), nil
 	case err != nil:
-		fmt.Fprintln(os.Stderr, "tools/live: namespaces are needed:", err)
-		os.Exit(1)
+		return 1, fmt.Errorf("namespaces are needed: %w", err)
 	}
+	return 0, nil
 }
 
 // lookups receives every question for a name.
 var lookups *net.UDPConn
 
-func setUp() error {
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("private mounts: %w", err)
+// agents is where the real agents are, inside.
+const agents = "/tmp/agents"
+
+func setUp(stage string) error {
+	const resolver = "/tmp/resolv.conf"
+	steps := []struct {
+		what string
+		do   func() error
+	}{
+		{"private mounts", func() error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") }},
+		{"a new /tmp", func() error {
+			return unix.Mount("tmpfs", stage, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777,size=512m")
+		}},
+		{"the agents' folder", func() error { return os.Mkdir(filepath.Join(stage, "agents"), 0o755) }},
+		{"the agents", func() error {
+			return unix.Mount(os.Getenv("JIG_TEST_NATIVE"), filepath.Join(stage, "agents"), "", unix.MS_BIND|unix.MS_REC, "")
+		}},
+		{"/tmp", func() error { return unix.Mount(stage, "/tmp", "", unix.MS_MOVE, "") }},
+		{"resolv.conf", func() error {
+			return os.WriteFile(resolver, []byte("nameserver 127.0.0.1\noptions timeout:1 attempts:1\n"), 0o644)
+		}},
+		{"the resolver", func() error { return unix.Mount(resolver, "/etc/resolv.conf", "", unix.MS_BIND, "") }},
+		{"loopback", loopback},
 	}
-	resolver, err := os.CreateTemp("", "resolv.conf-")
-	if err != nil {
-		return err
+	for _, s := range steps {
+		if err := s.do(); err != nil {
+			return fmt.Errorf("%s: %w", s.what, err)
+		}
 	}
-	_, err = resolver.WriteString("nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")
-	if err := errors.Join(err, resolver.Chmod(0o644), resolver.Close()); err != nil {
-		return err
-	}
-	if err := unix.Mount(resolver.Name(), "/etc/resolv.conf", "", unix.MS_BIND, ""); err != nil {
-		return fmt.Errorf("the resolver: %w", err)
-	}
-	if err := os.Remove(resolver.Name()); err != nil { // the mount keeps it
-		return err
-	}
+	var err error
+	lookups, err = net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 53})
+	return err
+}
+
+func loopback() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -79,11 +120,7 @@ func setUp() error {
 		return err
 	}
 	request.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
-	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request); err != nil {
-		return fmt.Errorf("loopback: %w", err)
-	}
-	lookups, err = net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 53})
-	return err
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request)
 }
 
 // installed is the folder of the real agents.

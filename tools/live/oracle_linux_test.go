@@ -28,11 +28,11 @@ type oracle struct {
 func startOracle(t *testing.T, m *model, turns int, restore string) *oracle {
 	t.Helper()
 	m.codexConfig(t)
-	native, err := filepath.Glob(filepath.Join(m.agents, "codex/node_modules/@openai/codex-linux-x64/vendor/*/bin/codex"))
+	native, err := filepath.Glob(filepath.Join(agents, "codex/node_modules/@openai/codex-linux-x64/vendor/*/bin/codex"))
 	require.NoError(t, err)
 	require.Len(t, native, 1)
 	o := &oracle{t: t, away: make(chan []string, 1)}
-	o.cmd = exec.CommandContext(t.Context(), filepath.Join(m.agents, "codex-acp/node_modules/.bin/codex-acp"))
+	o.cmd = exec.CommandContext(t.Context(), filepath.Join(agents, "codex-acp/node_modules/.bin/codex-acp"))
 	// The adapter is a script for node, which has its own idea of whom to trust.
 	o.cmd.Env = m.environment("CODEX_PATH="+native[0], "NO_BROWSER=1", "NODE_EXTRA_CA_CERTS="+m.authority)
 	o.cmd.Dir = t.TempDir()

@@ -17,18 +17,15 @@ import (
 // model is the scripted model, and a folder that an agent may call its home.
 type model struct {
 	*scripted.Server
-	agents    string // the folder of the real agents
 	home      string
 	authority string // the file to trust
 }
 
 func newModel(t *testing.T) *model {
 	t.Helper()
-	dir, err := installed()
-	require.NoError(t, err)
 	s, err := scripted.Start(scripted.Options{TLS: true, Respond: scripted.ByText})
 	require.NoError(t, err)
-	m := &model{Server: s, agents: dir, home: t.TempDir()}
+	m := &model{Server: s, home: t.TempDir()}
 	m.authority = m.file(t, "authority.pem", string(s.Authority()))
 	t.Cleanup(func() {
 		require.NoError(t, s.Close())
@@ -87,7 +84,7 @@ func (m *model) run(t *testing.T, program string, args ...string) string {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
-	cmd := exec.CommandContext(ctx, filepath.Join(m.agents, filepath.FromSlash(program)), args...)
+	cmd := exec.CommandContext(ctx, filepath.Join(agents, filepath.FromSlash(program)), args...)
 	cmd.Env, cmd.Dir, cmd.WaitDelay = m.environment(), t.TempDir(), time.Second
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
