@@ -292,6 +292,39 @@ func FuzzCheckPath(f *testing.F) {
 	})
 }
 
+// TestAnUnchangedPackageIsNotWrittenAgain has fewer files than are brought to the
+// disk together, and more.
+func TestAnUnchangedPackageIsNotWrittenAgain(t *testing.T) {
+	for _, n := range []int{1, 32, 33, 200} {
+		files := map[string]string{"FLOW.ts": "x"}
+		for i := range n - 1 {
+			files[fmt.Sprintf("a/%d/b/%d", i%7, i)] = fmt.Sprint(i)
+		}
+		dir, kept := tree(t, files), t.TempDir()
+		store := flowpkg.OpenStore(kept)
+		first, err := store.Capture(dir)
+		require.NoError(t, err)
+		before, err := os.Stat(kept)
+		require.NoError(t, err)
+		again, err := store.Capture(dir)
+		require.NoError(t, err)
+		after, err := os.Stat(kept)
+		require.NoError(t, err)
+		require.Equal(t, first.Digest, again.Digest)
+		require.Equal(t, first.Dir, again.Dir)
+		require.Equal(t, before.ModTime(), after.ModTime(), "no entry came or went")
+		for name, text := range files {
+			b, err := os.ReadFile(filepath.Join(first.Dir, name))
+			require.NoError(t, err)
+			require.Equal(t, text, string(b))
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "FLOW.ts"), []byte("y"), 0o644))
+		other, err := store.Capture(dir)
+		require.NoError(t, err)
+		require.NotEqual(t, first.Digest, other.Digest)
+	}
+}
+
 func BenchmarkCapture(b *testing.B) {
 	files := map[string]string{"FLOW.ts": "x"}
 	for i := range 100 {
@@ -301,6 +334,23 @@ func BenchmarkCapture(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := flowpkg.OpenStore(b.TempDir()).Capture(dir); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkCaptureAgain captures what is in the store already.
+func BenchmarkCaptureAgain(b *testing.B) {
+	files := map[string]string{"FLOW.ts": "x"}
+	for i := range 100 {
+		files[fmt.Sprintf("data/%d", i)] = strings.Repeat("x", 4096)
+	}
+	dir, store := tree(b, files), flowpkg.OpenStore(b.TempDir())
+	_, err := store.Capture(dir)
+	require.NoError(b, err)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := store.Capture(dir); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -35,6 +35,15 @@ func (s *Store) Capture(dir string) (*Package, error) {
 	if _, err := entry(files); err != nil {
 		return nil, err
 	}
+	// Most packages are as they were at the last review. Their bytes are read, and
+	// nothing is written.
+	digest, err := digestOf(root, files)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(s.path(digest)); err == nil {
+		return s.Get(digest)
+	}
 	if err := s.room(files); err != nil {
 		return nil, err
 	}
@@ -43,8 +52,8 @@ func (s *Store) Capture(dir string) (*Package, error) {
 		return nil, fmt.Errorf("flowpkg: %w", err)
 	}
 	defer os.RemoveAll(stage)
-	digest, err := copyAll(stage, root, files)
-	if err != nil {
+	// Nothing that was read before counts: the digest is that of the copy.
+	if digest, err = copyAll(stage, root, files); err != nil {
 		return nil, err
 	}
 	// What is inspected are the staged bytes, the same that will run.
@@ -85,13 +94,11 @@ func (s *Store) Get(digest string) (*Package, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrChanged, err)
 	}
-	d := newDigester(len(files))
-	for _, f := range files {
-		if err := stream(d, root, f, d); err != nil {
-			return nil, fmt.Errorf("%w: %v", ErrChanged, err)
-		}
+	found, err := digestOf(root, files)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrChanged, err)
 	}
-	if d.sum() != digest {
+	if found != digest {
 		return nil, fmt.Errorf("%w: the bytes of %s differ", ErrChanged, digest)
 	}
 	p, err := read(dir, digest)
@@ -133,15 +140,35 @@ func (s *Store) room(files []found) error {
 	return nil
 }
 
+// digestOf is the digest of files as they are.
+func digestOf(root *os.Root, files []found) (string, error) {
+	d := newDigester(len(files))
+	for _, f := range files {
+		if err := stream(d, root, f, d); err != nil {
+			return "", err
+		}
+	}
+	return d.sum(), nil
+}
+
+// fewFiles are brought to the disk one by one. More are brought there together
+// with all else that waits for it, which takes a while, but not a while each.
+const fewFiles = 32
+
 func copyAll(stage string, root *os.Root, files []found) (string, error) {
 	d := newDigester(len(files))
+	few := len(files) <= fewFiles || !syncsAll
+	folders := []string{stage}
 	made := map[string]bool{".": true}
 	for _, f := range files {
 		if dir := path.Dir(f.Path); !made[dir] {
 			if err := os.MkdirAll(filepath.Join(stage, filepath.FromSlash(dir)), 0o755); err != nil {
 				return "", fmt.Errorf("flowpkg: %w", err)
 			}
-			made[dir] = true
+			for ; !made[dir]; dir = path.Dir(dir) {
+				made[dir] = true
+				folders = append(folders, filepath.Join(stage, filepath.FromSlash(dir)))
+			}
 		}
 		out, err := os.OpenFile(filepath.Join(stage, filepath.FromSlash(f.Path)), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o444)
 		if err != nil {
@@ -151,7 +178,7 @@ func copyAll(stage string, root *os.Root, files []found) (string, error) {
 		if err == nil {
 			err = out.Chmod(0o444)
 		}
-		if err == nil {
+		if err == nil && few {
 			err = out.Sync()
 		}
 		if closed := out.Close(); err == nil && closed != nil {
@@ -159,6 +186,17 @@ func copyAll(stage string, root *os.Root, files []found) (string, error) {
 		}
 		if err != nil {
 			return "", err
+		}
+	}
+	if !few {
+		folders = nil
+		if err := syncAll(stage); err != nil {
+			return "", fmt.Errorf("flowpkg: %w", err)
+		}
+	}
+	for _, dir := range folders {
+		if err := syncDir(dir); err != nil {
+			return "", fmt.Errorf("flowpkg: %w", err)
 		}
 	}
 	return d.sum(), nil
