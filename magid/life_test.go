@@ -52,6 +52,36 @@ func TestStartStopAndRestartCanBeRepeated(t *testing.T) {
 	require.Len(t, daemonsOf(t, p), 1)
 }
 
+// A daemon that is about to end takes connections that it does not answer any more. start and stop wait until it is gone.
+//
+// rule: M-003
+func TestStartAndStopOutwaitADaemonThatEnds(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.stopAtEnd()
+	require.NoError(t, os.Mkdir(filepath.Dir(p.socket), 0o700))
+	dying := func() {
+		l, err := net.Listen("unix", p.socket)
+		require.NoError(t, err)
+		go func() {
+			defer l.Close()
+			for range 3 {
+				if conn, err := l.Accept(); err == nil {
+					_ = conn.Close()
+				}
+			}
+		}()
+	}
+	dying()
+	stopped := p.run("stop")
+	require.Zero(t, stopped.code, stopped.stderr)
+	require.Contains(t, stopped.stdout, "has stopped")
+	dying()
+	started := p.run("start")
+	require.Zero(t, started.code, started.stderr)
+	require.Contains(t, started.stdout, "magid is running")
+}
+
 // complaint: 28 openai/codex#26773, openai/codex-plugin-cc#358 - background processes outlived their parents by the hundred
 // rule: M-021, M-022
 func TestComplaint28Codex26773DaemonOutlivesItsLauncherAndThenEndsByItself(t *testing.T) {

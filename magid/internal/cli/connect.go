@@ -56,3 +56,20 @@ func dial(ctx context.Context, path string, tokens ...wirev2.Capability) (*clien
 func absent(err error) bool {
 	return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOTDIR)
 }
+
+// ending says that a daemon took a connection and hung up, which is what one does that is about to end.
+func ending(err error) bool {
+	var lost *client.DisconnectError
+	return errors.As(err, &lost)
+}
+
+// whileEnding tries until no ending daemon is in the way, or patience is at its end.
+func whileEnding(ctx context.Context, try func() error) error {
+	for patience := time.Now().Add(handshakeTimeout); ; {
+		err := try()
+		if !ending(err) && !errors.Is(err, errReplaced) || ctx.Err() != nil || time.Now().After(patience) {
+			return err
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}

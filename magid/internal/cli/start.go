@@ -62,7 +62,11 @@ func (a *app) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	status, err := ask(ctx, path)
+	var status wirev2.DaemonStatusReply
+	err = whileEnding(ctx, func() (err error) {
+		status, err = ask(ctx, path)
+		return err
+	})
 	started := errors.Is(err, errNoDaemon)
 	if started {
 		status, err = a.launch(ctx, path)
@@ -114,8 +118,8 @@ func (a *app) launch(ctx context.Context, path string) (wirev2.DaemonStatusReply
 			return wirev2.DaemonStatusReply{}, err
 		}
 		status, err := answering(ctx, path, report)
-		// The daemon that was quicker than ours may be one that was about to stop.
-		if report == reportServed && errors.Is(err, errNoDaemon) && ctx.Err() == nil {
+		// The daemon that was quicker than ours may be one that was about to stop, and ours may have been stopped.
+		if (report == reportServed && errors.Is(err, errNoDaemon) || ending(err)) && ctx.Err() == nil {
 			continue
 		}
 		return status, err

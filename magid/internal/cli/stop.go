@@ -12,6 +12,9 @@ import (
 	"github.com/magi-jig/magi-jig/magid/internal/socket"
 )
 
+// errReplaced is a daemon that has ended while it was about to be stopped, and another in its place.
+var errReplaced = errors.New("another daemon took over meanwhile")
+
 // stopTimeout bounds how long a daemon may take to end: twice five seconds are its own.
 const stopTimeout = 20 * time.Second
 
@@ -81,6 +84,15 @@ func (a *app) restartCommand() *cobra.Command {
 // the lock has written the file. The process is held by a descriptor before the daemon is asked
 // again, so a number that was given to another process meanwhile is not signalled.
 func stop(ctx context.Context, path string) (was bool, err error) {
+	err = whileEnding(ctx, func() error {
+		stopped, err := stopAnswering(ctx, path)
+		was = was || stopped || ending(err) // somebody else has stopped it
+		return err
+	})
+	return was, err
+}
+
+func stopAnswering(ctx context.Context, path string) (was bool, err error) {
 	c, err := dial(ctx, path)
 	if errors.Is(err, errNoDaemon) {
 		return false, nil
@@ -104,7 +116,7 @@ func stop(ctx context.Context, path string) (was bool, err error) {
 		return false, err
 	}
 	if again, err := socket.Holder(path); err != nil || again != pid {
-		return false, errors.Join(errors.New("another daemon took over meanwhile"), err)
+		return false, errors.Join(errReplaced, err)
 	}
 	// Our connection would only be one more to flush.
 	if err := errors.Join(c.Close(), process.terminate()); err != nil {
