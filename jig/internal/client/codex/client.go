@@ -41,7 +41,8 @@ type client struct {
 	prompting bool
 	turn      string          // the turn in progress, once known
 	last      string          // the one before it
-	cancelled bool            // a cancel waits for the turn's id
+	running   bool            // the turn has begun
+	cancelled bool            // a cancel waits until it has
 	streamed  map[string]bool // items of the turn whose text came in pieces
 	spoke     bool            // there was text in the turn
 	broke     *failure        // an error of the turn that may not have ended it
@@ -248,18 +249,19 @@ func (c *client) prompt(text string) {
 			c.h.Fail(adapter.Failure{Category: x.category()})
 		case json.Unmarshal(result, &r) != nil || r.Turn.ID == "":
 			c.h.Broken("")
-		default:
-			c.began(r.Turn.ID)
+		case c.turn == "":
+			c.turn = r.Turn.ID
 		}
 	})
 }
 
-// began learns the turn's id, from the reply or from a notification before it.
+// began learns from a notification that the turn has begun, and its id. The reply is
+// no sign of it: an interrupt right behind that meets no turn, and the turn goes on.
 func (c *client) began(id string) {
-	if !c.prompting || c.turn != "" || id == c.last {
+	if !c.prompting || c.running || id == "" || id == c.last || c.turn != "" && c.turn != id {
 		return
 	}
-	c.turn = id
+	c.turn, c.running = id, true
 	if c.cancelled {
 		c.interrupt()
 	}
@@ -269,11 +271,11 @@ func (c *client) settle() {
 	if c.turn != "" {
 		c.last = c.turn
 	}
-	c.prompting, c.turn, c.streamed, c.spoke, c.broke, c.renew = false, "", nil, false, nil, false
+	c.prompting, c.running, c.turn, c.streamed, c.spoke, c.broke, c.renew = false, false, "", nil, false, nil, false
 }
 
 func (c *client) Cancel() {
-	if c.cancelled = true; c.turn != "" {
+	if c.cancelled = true; c.running {
 		c.interrupt()
 	}
 }

@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -14,14 +15,20 @@ import (
 	"github.com/magi-jig/magi-jig/jig/internal/client/adaptertest"
 )
 
+var long = flag.Bool("long", os.Getenv("CHECK_LONG") != "", "run the whole suite")
+
 // complaint: B2.15 pingdotgg/t3code#11216 - a long session cannot be resumed any more, because its history comes back in one line
 func TestComplaintB2_15T3code11216HistoryInOneLineIsDropped(t *testing.T) {
 	text, err := os.ReadFile("testdata/resume.txt")
 	require.NoError(t, err)
+	size := 1 << 20
+	if *long {
+		size = 8 << 20
+	}
 	const empty = `"turns":[]`
 	require.Contains(t, string(text), empty)
-	history := `"turns":[{"id":"old","items":[{"type":"agentMessage","id":"m","text":"` + strings.Repeat(`PRIVATE \"words\" `, 8<<20/17) + `"}]}]`
-	require.Greater(t, len(history), 8<<20)
+	history := `"turns":[{"id":"old","items":[{"type":"agentMessage","id":"m","text":"` + strings.Repeat(`PRIVATE \"words\" `, size/17) + `"}]}]`
+	require.Greater(t, len(history), size)
 	synctest.Test(t, func(t *testing.T) { replay(t, strings.Replace(string(text), empty, history, 1)) })
 }
 
@@ -156,6 +163,8 @@ func TestWhatComesLateIsOfItsOwnTurn(t *testing.T) {
 		`{"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u1","status":"failed"}}}`)
 	require.Empty(t, h.Took())
 	adaptertest.Lines(t, c, `{"id":2,"result":{"turn":{"id":"u2","status":"inProgress"}}}`)
+	require.Empty(t, h.Took(), "Codex would find no turn to interrupt yet")
+	adaptertest.Lines(t, c, `{"method":"turn/started","params":{"threadId":"t","turn":{"id":"u2","status":"inProgress"}}}`)
 	require.Equal(t, []string{`send {"id":3,"method":"turn/interrupt","params":{"threadId":"t","turnId":"u2"}}`}, h.Took())
 	adaptertest.Lines(t, c, `{"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u2","status":"interrupted"}}}`)
 	require.Equal(t, []string{"done cancelled"}, h.Took())
