@@ -271,6 +271,26 @@ func TestARunIsRefusedWhereAClientIsNotAsItWasReviewed(t *testing.T) {
 	require.NotContains(t, p.jig("runs").stdout, "binding:")
 }
 
+// complaint: B6.53 openclaw/openclaw#124858 - what was replaced while an approval was pending ran with it
+//
+// rule: P-218
+func TestComplaintB6_53Openclaw124858AClientThatWasReplacedIsAnotherPlan(t *testing.T) {
+	n := install(t)
+	p := newPlace(t, agents("", `{ kind: "acp", client: "claude" }`)).with(n)
+	digest := func() string {
+		return strings.Trim(string(p.jig("review", "--plan").is(0).record()["digest"]), `"`)
+	}
+	shown := digest()
+	require.Equal(t, shown, digest())
+	n.program("claude", "replaced")
+	o := p.jig("review", "--approve", shown).is(1)
+	require.Contains(t, o.stdout, `"code":"STALE_PLAN"`)
+	p.jig("run", "binding:two").is(2, "code", `"ADMISSION_MISSING"`)
+	p.jig("review", "--approve", digest()).is(0, "status", `"approved"`)
+	n.program("claude", "replaced again")
+	p.jig("run", "binding:two").is(2, "code", `"REVIEW_REQUIRED"`)
+}
+
 // rule: J-091
 func TestAnUpgradeOfJigAsksForAReviewOfItsClients(t *testing.T) {
 	n := install(t)
@@ -318,6 +338,7 @@ func TestAReviewMayChooseAnotherClient(t *testing.T) {
 	p.approve()
 	p.jig("review").is(0, "status", `"unchanged"`)
 
+	require.Contains(t, newPlace(t, nil).jig("review", "--agent", "pi", "--plan").is(0).stderr, "--agent changes nothing")
 	p.jig("review", "--agent", "pi").is(2, "status", `"failed"`)
 	require.Contains(t, p.jig("review", "--agent", "pi").stdout, "JIG_USAGE")
 	for _, args := range [][]string{{"review", "--agent", "gemini"}, {"review", "--agent", ""}, {"review", "--agent"}, {"run", "binding:one", "--agent", "claude"}, {"review", "--agent", "claude", "--agent", "claude"}} {

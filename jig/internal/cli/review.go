@@ -93,6 +93,9 @@ func (a *app) runReview(ctx context.Context, r *reviewed) error {
 	if err != nil {
 		return err
 	}
+	if r.o.agent != "" && len(grantRecords(candidate)) == 0 {
+		a.warn("no Binding lends a native client, so --agent changes nothing")
+	}
 	var admitted state.Admission
 	err = d.View(func(t *state.Tx) (err error) {
 		admitted, err = t.Admission()

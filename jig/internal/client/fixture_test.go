@@ -27,12 +27,12 @@ const jigDigest = "sha256:111111111111111111111111111111111111111111111111111111
 
 // operator is a machine of somebody: folders, an environment, and a project.
 type operator struct {
-	*testing.T
+	testing.TB
 	root, home, project string
 	env                 map[string]string
 }
 
-func newOperator(t *testing.T) *operator {
+func newOperator(t testing.TB) *operator {
 	t.Helper()
 	// Below /tmp no client may lie: the scope has a /tmp of its own.
 	root, err := os.MkdirTemp("/var/tmp", "jig-client-")
@@ -40,7 +40,7 @@ func newOperator(t *testing.T) *operator {
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(root)) })
 	root, err = filepath.EvalSymlinks(root)
 	require.NoError(t, err)
-	o := &operator{T: t, root: root, home: filepath.Join(root, "home"), project: filepath.Join(root, "project"), env: map[string]string{}}
+	o := &operator{TB: t, root: root, home: filepath.Join(root, "home"), project: filepath.Join(root, "project"), env: map[string]string{}}
 	o.dir("home")
 	o.dir("project")
 	o.env["HOME"] = o.home
@@ -152,7 +152,7 @@ func (o *operator) opener() *Opener {
 	return opener
 }
 
-func reach(t *testing.T, e project.Environment) *project.Reach {
+func reach(t testing.TB, e project.Environment) *project.Reach {
 	t.Helper()
 	r, err := project.NewReach(e)
 	require.NoError(t, err)
@@ -163,7 +163,7 @@ func (o *operator) open(client, model string) (*project.Client, error) {
 	o.Helper()
 	e := o.environment()
 	return o.opener().Open(o.Context(), project.ClientRequest{
-		Client: client, Model: model, Project: o.project, Path: "flows/agent/FLOW.ts", Environment: e, Reach: reach(o.T, e),
+		Client: client, Model: model, Project: o.project, Path: "flows/agent/FLOW.ts", Environment: e, Reach: reach(o.TB, e),
 	})
 }
 
@@ -202,7 +202,7 @@ func (o *operator) prepare(client, model string, admitted *project.Client, deadl
 	require.NoError(o, err)
 	e := o.environment()
 	return o.opener().Prepare(o.Context(), PrepareRequest{
-		Client: client, Model: model, Project: o.project, Digest: digest, Admitted: admitted.Provider, Environment: e, Reach: reach(o.T, e), Deadline: deadline,
+		Client: client, Model: model, Project: o.project, Digest: digest, Admitted: admitted.Provider, Environment: e, Reach: reach(o.TB, e), Deadline: deadline,
 	})
 }
 
