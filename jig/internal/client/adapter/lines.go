@@ -24,6 +24,7 @@ type lines struct {
 	r     *bufio.Reader
 	total int
 	read  int
+	part  []byte // of the next line
 }
 
 func newLines(r io.Reader, total int) *lines {
@@ -33,7 +34,8 @@ func newLines(r io.Reader, total int) *lines {
 // next is one line without its end; the bytes are the caller's. io.EOF is an end
 // after a whole line.
 func (l *lines) next() ([]byte, error) {
-	var line []byte
+	line := l.part
+	l.part = nil
 	for {
 		part, err := l.r.ReadSlice('\n')
 		l.read += len(part)

@@ -224,7 +224,8 @@ func (c *client) notified(m message) error {
 		if json.Unmarshal(m.Params, &t) != nil {
 			return errLine
 		}
-		if c.began(t.Turn.ID); m.Method == "turn/started" {
+		if m.Method == "turn/started" {
+			c.began(t.Turn.ID)
 			return nil
 		}
 		return c.completed(t.Turn)
@@ -296,7 +297,10 @@ func (c *client) plan(params jsontext.Value) error {
 
 // completed settles the prompt, if the turn is its turn.
 func (c *client) completed(t turn) error {
-	if !c.prompting || t.ID != c.turn {
+	if c.turn == "" && t.ID != c.last {
+		c.turn = t.ID // it ended before anything else was heard of it
+	}
+	if !c.prompting || t.ID == "" || t.ID != c.turn {
 		return nil
 	}
 	x, spoke, renew := c.broke, c.spoke, c.renew
