@@ -297,12 +297,10 @@ func (c *client) plan(params jsontext.Value) error {
 
 // completed settles the prompt, if the turn is its turn.
 func (c *client) completed(t turn) error {
-	if c.turn == "" && t.ID != c.last {
-		c.turn = t.ID // it ended before anything else was heard of it
-	}
-	if !c.prompting || t.ID == "" || t.ID != c.turn {
+	if !c.prompting || t.ID == "" || t.ID == c.last || c.turn != "" && t.ID != c.turn {
 		return nil
 	}
+	c.turn = t.ID // it may have ended before anything else was heard of it
 	x, spoke, renew := c.broke, c.spoke, c.renew
 	c.settle()
 	switch t.Status {
