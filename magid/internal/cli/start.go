@@ -119,7 +119,7 @@ func (a *app) launch(ctx context.Context, path string) (wirev2.DaemonStatusReply
 		}
 		status, err := answering(ctx, path, report)
 		// The daemon that was quicker than ours may be one that was about to stop, and ours may have been stopped.
-		if (report == reportServed && errors.Is(err, errNoDaemon) || ending(err)) && ctx.Err() == nil {
+		if (errors.Is(err, errNoDaemon) || ending(err)) && ctx.Err() == nil {
 			continue
 		}
 		return status, err
