@@ -1,8 +1,8 @@
 // Command jig reviews a project's Flows, runs them in a sandbox, and lends them
 // what their review granted.
 //
-// Inside a scope the same program has other first
-// arguments; nobody calls those by hand.
+// Inside a scope the same program has other first arguments; nobody calls those by
+// hand.
 package main
 
 import (

@@ -11,10 +11,10 @@
 //
 // No contained process has host uid 0. Run by root, bubblewrap's child could
 // write host sysctls and remount read-only binds. So where jig is root,
-// [Launcher.Start] starts a stage: the jig binary again, in a private mount
-// namespace, which bind-mounts the sources below a 0755 tmpfs, drops to an
-// ordinary user, forbids new privileges, and becomes bubblewrap. If that cannot
-// be done the start fails; there is no weaker way.
+// [Launcher.Start] makes a stage: a thread of its own in a private mount
+// namespace, which bind-mounts the sources below a 0755 tmpfs, forbids new
+// privileges, and starts bubblewrap as an ordinary user. If that cannot be done
+// the start fails; there is no weaker way.
 //
 // # The fence
 //
@@ -41,6 +41,7 @@
 // # Concurrency
 //
 // A [Launcher] and a [Process] are safe for concurrent use. Every bubblewrap is
-// started from one thread that lives as long as the process does, because the
-// kernel ties "die with parent" to the thread that forked.
+// started from one thread that lives as long as the process does, and a root's
+// from a stage that lives as long as its bubblewrap, because the kernel ties "die
+// with parent" to the thread that forked.
 package sandbox

@@ -303,7 +303,7 @@ func (p *Process) relay(raw io.Reader, out *os.File) {
 
 const headBytes = 4096
 
-// complaint is the first line that bubblewrap or the stage wrote to standard
+// complaint is the first line that bubblewrap wrote about itself to standard
 // error. It is only asked for once the scope is dead.
 func (p *Process) complaint() string {
 	p.raw.SetReadDeadline(deadline(time.Second))
@@ -311,7 +311,7 @@ func (p *Process) complaint() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for line := range strings.Lines(string(p.head)) {
-		if line = strings.TrimSpace(line); strings.HasPrefix(line, "bwrap: ") || strings.HasPrefix(line, "jig: ") {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "bwrap: ") {
 			return line
 		}
 	}

@@ -112,7 +112,7 @@ func (l *Launcher) stage(cmd *exec.Cmd, s *Spec) error {
 }
 
 func staging(what string, err error) error {
-	return &UnavailableError{Reason: "as root jig prepares each scope by itself, and cannot: " + what + ": " + plainError(err)}
+	return advise("stage: "+what+": "+plainError(err), facts{})
 }
 
 // plainError is the reason without a path.
