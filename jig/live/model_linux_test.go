@@ -10,6 +10,8 @@ import (
 	"crypto/x509/pkix"
 	"encoding/binary"
 	"encoding/pem"
+	"io"
+	"log"
 	"math/big"
 	"net"
 	"net/http"
@@ -179,7 +181,7 @@ func serveOpenAI(t testing.TB, origin string, trusted []byte) []byte {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
 	proxy := &httputil.ReverseProxy{
 		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target); r.Out.Host = target.Host },
-		Transport: transport, FlushInterval: -1, ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+		Transport: transport, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0), ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 	}
 	// Codex takes no certificate of an authority for one of a server: there are two.
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -198,7 +200,7 @@ func serveOpenAI(t testing.TB, origin string, trusted []byte) []byte {
 	require.NoError(t, err)
 	listener, err := tls.Listen("tcp4", "127.0.0.1:443", &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}})
 	require.NoError(t, err)
-	server := &http.Server{Handler: proxy, ErrorLog: nil}
+	server := &http.Server{Handler: proxy, ErrorLog: log.New(io.Discard, "", 0)}
 	done := make(chan struct{})
 	go func() { defer close(done); server.Serve(listener) }()
 	t.Cleanup(func() { server.Close(); transport.CloseIdleConnections(); <-done })

@@ -48,11 +48,11 @@ func (s *show) native(e acp.Event) {
 	case e.Text != "":
 		c.say(e.Text, s.a.errStyle.width-utf8.RuneCountInString(e.Label)-len(" | "))
 	case e.End:
-		c.w.flush()
+		c.flush()
 		delete(s.talks, e.Label)
 		s.progress.doing("")
 	case e.Phase != "":
-		c.w.flush()
+		c.flush()
 		c.turn, c.of = max(c.turn, e.Turn), e.Of
 		s.progress.doing(c.phase(e.Phase))
 	}
@@ -61,6 +61,7 @@ func (s *show) native(e acp.Event) {
 // talk is one native conversation on the screen.
 type talk struct {
 	w        *lineWriter
+	columns  int // that its unfinished line takes
 	turn, of int
 }
 
@@ -79,12 +80,23 @@ func (c *talk) say(text string, width int) {
 		if n == 0 {
 			n = len(text)
 		}
-		if width > 20 && len(c.w.held)+n > width {
-			c.w.flush()
+		word := text[:n]
+		columns := utf8.RuneCountInString(escape(strings.TrimSuffix(word, "\n")))
+		if width > 20 && c.columns > 0 && c.columns+columns > width {
+			c.flush()
 		}
-		c.w.Write([]byte(text[:n]))
+		c.w.Write([]byte(word))
+		c.columns += columns
+		if strings.HasSuffix(word, "\n") {
+			c.columns = 0
+		}
 		text = text[n:]
 	}
+}
+
+func (c *talk) flush() {
+	c.w.flush()
+	c.columns = 0
 }
 
 // fromConversation says whether a diagnostic was shown when it came.
