@@ -26,6 +26,7 @@ type face struct {
 	now    func() time.Time
 	after  func(time.Duration, func()) func()
 
+	greeted bool   // initialize has come
 	typed   bool   // the host understands typed diagnostics
 	session string // the owned one
 	held    bool   // a warning waits for a session

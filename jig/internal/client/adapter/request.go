@@ -85,8 +85,13 @@ func (f *face) line(b []byte) error {
 		return errHost
 	}
 	f.pending = &call{m.ID.Clone(), r}
+	f.greeted = f.greeted || kind == Initialize
 	if f.over {
-		f.refuse()
+		if kind == Initialize && f.typed {
+			f.diagnose("error") // there was nobody to tell before
+		} else {
+			f.refuse()
+		}
 		return nil
 	}
 	f.stopped = false

@@ -78,7 +78,9 @@ func Serve(client Client, p Streams, report func(launch.Category)) error {
 	hold := time.NewTimer(time.Hour)
 	defer hold.Stop()
 	running, reading := true, true
-	for reading || running {
+	// A program that is gone before the host has said a word is a failure that the
+	// host can only be told when it has.
+	for reading || running || input != nil && !f.greeted {
 		if due, ok := f.text.due(); ok {
 			hold.Reset(time.Until(due))
 		} else {

@@ -427,6 +427,34 @@ func TestProgramThatEndsByItselfAfterSettlementIsNoFailure(t *testing.T) {
 }
 
 // rule: J-239
+func TestProgramThatEndsBeforeTheFirstWordIsAFailure(t *testing.T) {
+	for _, last := range []string{"", "nonsense", "broken service"} {
+		bubble(t, func(r *rig) {
+			if last != "" {
+				r.says(last)
+			}
+			r.exits()
+			synctest.Wait()
+			r.ask("initialize", typed)
+			r.gets(diagnostic("none", "error", 1))
+			require.NoError(r, <-r.served)
+		})
+		bubble(t, func(r *rig) {
+			r.exits()
+			synctest.Wait()
+			r.ask("initialize", untyped)
+			r.failure(internal)
+			require.NoError(r, <-r.served)
+		})
+		bubble(t, func(r *rig) { // a host that says nothing at all
+			r.exits()
+			require.NoError(r, r.host.Close())
+			require.NoError(r, <-r.served)
+		})
+	}
+}
+
+// rule: J-239
 func TestProgramThatEndsTooEarlyIsAFailure(t *testing.T) {
 	for name, setup := range map[string]func(r *rig) string{
 		"before initialize is answered": func(r *rig) string { r.ask("initialize", typed); r.hears("initialize"); return "none" },

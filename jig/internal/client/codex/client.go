@@ -250,7 +250,7 @@ func (c *client) prompt(text string) {
 		case json.Unmarshal(result, &r) != nil || r.Turn.ID == "":
 			c.h.Broken("")
 		case c.turn == "":
-			c.turn = r.Turn.ID
+			c.turn, c.last = r.Turn.ID, "" // whatever it is called
 		}
 	})
 }
