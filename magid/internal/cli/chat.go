@@ -10,7 +10,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -103,7 +102,7 @@ func (a *app) chat(ctx context.Context, f chatFlags) error {
 	signal.Notify(ch.interrupts, os.Interrupt)
 	defer signal.Stop(ch.interrupts)
 	// A reader that goes away ends the chat as Ctrl-D does: what is lent is taken back.
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGPIPE)
+	ctx, stop := a.written.untilLost(ctx)
 	defer stop()
 	if err := ch.connect(ctx); err != nil {
 		return err

@@ -34,9 +34,10 @@ func (a *app) demoCommand() *cobra.Command {
 			"doing the work and saying so. Nothing is installed, no key is needed, nothing is left behind.",
 		Args: takes(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			// A reader that goes away, as in `magid demo | head`, must not end us before we have cleaned up.
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGPIPE)
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 			defer stop()
+			ctx, cancel := a.written.untilLost(ctx)
+			defer cancel()
 			return a.demo(ctx)
 		},
 	})

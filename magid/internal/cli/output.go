@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"sync"
 	"syscall"
 )
@@ -13,8 +16,22 @@ import (
 type output struct {
 	to io.Writer
 
-	mu  sync.Mutex
-	err error
+	mu   sync.Mutex
+	err  error
+	lost func() // called with the first error
+}
+
+// untilLost returns a context that ends with the first write of standard output that fails. From then on a reader that goes
+// away, as in `magid demo | head`, is such a failure and no longer the end of the process, so that the command can clean up.
+func (o *output) untilLost(ctx context.Context) (context.Context, context.CancelFunc) {
+	// The signal itself says nothing: it comes also for connections that are lost.
+	ignored := make(chan os.Signal, 1)
+	signal.Notify(ignored, syscall.SIGPIPE)
+	ctx, cancel := context.WithCancel(ctx)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.lost = cancel
+	return ctx, cancel
 }
 
 func (o *output) Write(p []byte) (int, error) {
@@ -31,6 +48,9 @@ func (o *output) Write(p []byte) (int, error) {
 	defer o.mu.Unlock()
 	if o.err == nil {
 		o.err = err
+		if o.lost != nil {
+			o.lost()
+		}
 	}
 	return n, err
 }
