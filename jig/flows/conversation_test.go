@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
@@ -199,7 +198,7 @@ func TestCommandsThatEndWithoutAClose(t *testing.T) {
 func TestHowLongACallerMayTake(t *testing.T) {
 	// rule: P-208, P-210
 	for wait, late := range map[int]bool{4999: false, 5001: true} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			w := newWorld(t)
 			got, _ := w.led(talk, both, steps(read, `{"sleep":100000}`, command("close", 0), read, fmt.Sprintf(`{"sleep":%d}`, wait), end), func(p *play) {
 				p.openWith(2)
@@ -215,7 +214,7 @@ func TestHowLongACallerMayTake(t *testing.T) {
 				got.ended(t, "done", `{"turns":1}`)
 			}
 		})
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			w := newWorld(t)
 			// The channel takes sixteen replies that nobody reads.
 			var send []string

@@ -1,10 +1,10 @@
 package flows_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -88,7 +88,7 @@ func TestASlowReaderLosesTheRestForGood(t *testing.T) {
 		{"blocked for too long", held + 1, 501 * time.Millisecond, true},
 		{"blocked for a while", held + 1, 499 * time.Millisecond, false},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			w := newWorld(t)
 			got, stderr := w.led(task, []string{"events"}, fmt.Sprintf(`{"sleep":%d},{"drain":"events"}`, 1000+c.wait.Milliseconds()), func(p *play) {
 				p.open()
@@ -154,7 +154,7 @@ func TestTheQueueOfEventsIsBoundedInBytes(t *testing.T) {
 		return strings.Replace(frame, `""`, `"`+strings.Repeat("x", size-len(frame))+`"`, 1)
 	}
 	for extra, lost := range map[int]bool{0: false, 1: true} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			w := newWorld(t)
 			got, stderr := w.led(task, []string{"events"}, `{"sleep":1400},{"drain":"events"}`, func(p *play) {
 				p.open()
@@ -209,4 +209,24 @@ func TestAReaderThatGoesAwayChangesNothing(t *testing.T) {
 	})
 	require.Equal(t, "done", got.Result["outcome"])
 	require.Equal(t, incomplete, stderr)
+}
+
+func TestACancelledRunDoesNotWaitForItsReader(t *testing.T) {
+	// rule: F-152, F-153
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		began := time.Now()
+		g := w.run(ctx, w.caller(), fmt.Sprintf(`{"input":%s,"channels":["events"],"steps":[{"sleep":3600000}]}`, task), func(p *play) {
+			p.open()
+			p.prompt()
+			for i := range held + 8 {
+				p.say(fmt.Sprint(i))
+			}
+			cancel()
+			p.abandoned()
+		})
+		g.fails("CANCELLED", "")
+		require.Less(t, time.Since(began), time.Second, "it ends within its grace")
+	})
 }

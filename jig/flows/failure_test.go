@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -172,7 +171,7 @@ func TestAnEndTooEarly(t *testing.T) {
 func TestTheCallKnowsMoreThanItsChannels(t *testing.T) {
 	// rule: P-212, F-115
 	for name, lead := range places() {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			w := newWorld(t)
 			for _, broke := range []func(*play){
 				func(p *play) { p.call.Senders["responses"].Fail(fault.New(fault.Disconnected, "gone")) },
@@ -353,7 +352,7 @@ func TestARefusalBeforeTheConversationBegins(t *testing.T) {
 func TestCancellation(t *testing.T) {
 	// rule: F-115, F-121
 	for name, lead := range places() {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			w := newWorld(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			w.run(ctx, w.agent, task, func(p *play) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -100,6 +101,16 @@ func (w *world) capture(files map[string][]byte) *flowpkg.Package {
 	p, err := w.store.Capture(dir)
 	require.NoError(w, err)
 	return p
+}
+
+// bubble runs f in time that nobody has to wait for. What transforms the Flow keeps
+// a timer of its own for a moment.
+func bubble(t *testing.T, f func(*testing.T)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		f(t)
+		time.Sleep(time.Second)
+	})
 }
 
 // told is what became of a run.
@@ -222,7 +233,13 @@ await handle(async (run) => {
     if (step.say) console.log(step.say)
     if (step.drain) drains[step.drain] = drain(step.drain)
     if (step.release) await (drains[step.release] = made[step.release].receive.close())
-    if (step.sleep) await new Promise((resolve) => setTimeout(resolve, step.sleep))
+    if (step.sleep) {
+      await new Promise((resolve) => {
+        setTimeout(resolve, step.sleep)
+        run.signal.addEventListener("abort", resolve)
+      })
+      run.signal.throwIfAborted()
+    }
   }
   const result = await call
   for (const name of ["events", "replies"]) if (made[name]) await (drains[name] ?? drain(name))
