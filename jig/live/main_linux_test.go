@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -131,7 +132,10 @@ const differ = "OneTurnWithEachClient|NativeScopeHolds|ToolOfCodex|CodexRemember
 
 // asUser runs the tests of this program as a user, in namespaces of their own.
 func asUser(user int, installed string) (int, error) {
-	args := os.Args[1:]
+	// What the outer process writes about itself is no affair of the inner one's.
+	args := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(a string) bool {
+		return strings.HasPrefix(a, "-test.testlogfile") || strings.HasPrefix(a, "-test.coverprofile") || strings.HasPrefix(a, "-test.gocoverdir")
+	})
 	if user != os.Geteuid() && !*long && flag.Lookup("test.run").Value.String() == "" {
 		args = append(args, "-test.run="+differ)
 	}
