@@ -149,7 +149,7 @@ func grants(o outcome) []map[string]any {
 	return list
 }
 
-// rule: F-004, J-042, F-010, F-024, P-192, F-195
+// rule: F-004, J-042, F-195
 func TestAReviewShowsWhoIsLentWhichClient(t *testing.T) {
 	n := install(t)
 	p := newPlace(t, agents(`{ kind: "acp", client: "codex", model: "gpt-x", maxTurns: 3, retainSessions: true }`, `{ kind: "acp", client: "claude" }`)).with(n)
@@ -199,7 +199,7 @@ func TestAChangedModelOrAllowanceNeedsApprovalAgain(t *testing.T) {
 	}
 }
 
-// rule: F-201, F-202, F-204, P-188
+// rule: F-201, F-202, F-204, P-188, P-192
 func TestOneBrokenClientRefusesTheReviewAndLeavesWhatWasApproved(t *testing.T) {
 	n := install(t)
 	p := newPlace(t, agents(`{ kind: "acp", client: "codex" }`, "")).with(n)
