@@ -25,6 +25,7 @@ import (
 // process, strict both ways.
 //
 // target: <= 1.5x BenchmarkRoundTrip1KiB_LimitRawEcho
+// target: <= 4 allocs
 func BenchmarkRoundTrip1KiB(b *testing.B) {
 	p := newPlace(b)
 	p.serve()
@@ -40,6 +41,7 @@ func BenchmarkRoundTrip1KiB_LimitRawEcho(b *testing.B) { rawEcho(b, capabilities
 // Row 2: the same with 16 KiB, the snapshot of a session.
 //
 // target: <= 4x BenchmarkRoundTrip16KiB_LimitRawEcho
+// target: <= 24 KiB
 func BenchmarkRoundTrip16KiB(b *testing.B) {
 	p := newPlace(b)
 	text := strings.Repeat("0123456789abcdef", (snapshotBytes-snapshotFrame)/16)
