@@ -2,7 +2,8 @@
 // so that a test sees what comes and decides what goes.
 //
 // Input: { prompts: [{ text, cancel?, wait? }], session?, close?, stay? }
-//   cancel   sends session/cancel as soon as the turn has its first text
+//   cancel   sends session/cancel as soon as the turn has its first text, or right
+//            behind the prompt if it is "at once"
 //   session  is handed over as the resource's input
 //   close    sends session/close after the last turn
 //   stay     is a method that is sent and never waited for, after the last turn
@@ -45,10 +46,14 @@ await handle(async (run) => {
   let id = 0
   let warnings = 0
   let sessionId: string | undefined
-  const turn = { text: "", cancel: false }
+  const turn = { text: "", cancel: false, atOnce: false }
   const ask = async (method: string, params: any): Promise<any> => {
     const own = ++id
     await send({ jsonrpc: "2.0", id: own, method, params })
+    if (turn.atOnce) {
+      turn.atOnce = false
+      await send({ jsonrpc: "2.0", method: "session/cancel", params: { sessionId } })
+    }
     for (;;) {
       const frame = await next()
       if (!frame) throw await call.then(() => new Error("the responses ended"), (error) => error)
@@ -85,6 +90,7 @@ await handle(async (run) => {
       for (const prompt of input.prompts) {
         turn.text = ""
         turn.cancel = prompt.cancel === true
+        turn.atOnce = prompt.cancel === "at once"
         console.log("prompting")
         const reply = await ask("session/prompt", { sessionId, prompt: [{ type: "text", text: prompt.text }] })
         turns.push(reply.error ? { error: reply.error, text: turn.text } : { stop: reply.result.stopReason, text: turn.text })

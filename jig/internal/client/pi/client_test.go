@@ -125,6 +125,7 @@ func TestWhatPiSaysOfAFailureStaysHere(t *testing.T) {
 	for message, want := range map[string]string{
 		`OpenAI API error (400): {\"message\":\"PRIVATE\"}`: "fail service", `401: {\"PRIVATE\":1}`: "fail auth", `OpenAI API error (403): x`: "fail auth",
 		`404 not found`: "fail model", `x (429): x`: "fail rate", `500`: "fail service", `x (529)`: "fail service", `Connection error.`: "fail network",
+		`ECONNRESET: The socket PRIVATE`: "fail network", `EA: x`: "fail ", `Error: x`: "fail ",
 		`no number PRIVATE`: "fail ", `PRIVATE 4010 (4012): x`: "fail ", ``: "fail ", `42`: "fail ", `(200)`: "fail ",
 	} {
 		c, h := open(t)

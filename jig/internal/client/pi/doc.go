@@ -20,6 +20,11 @@
 // as max_turn_requests. By then Pi may have sent that other request. Measured with
 // version 0.84.4.
 //
+// # A turn after an aborted one
+//
+// Pi's runtime now and then sends a request over a connection that an abort has just
+// dropped. The turn then fails, with the category network, and nothing is sent again.
+//
 // # Limits
 //
 // Those of package adapter. An answer's text is forwarded as it comes and not kept.

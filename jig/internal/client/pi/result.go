@@ -1,6 +1,8 @@
 package pi
 
 import (
+	"strings"
+
 	"github.com/magi-jig/magi-jig/jig/internal/client/adapter"
 	"github.com/magi-jig/magi-jig/jig/internal/client/launch"
 )
@@ -49,10 +51,12 @@ func (t *turn) end() (adapter.Stop, adapter.Failure) {
 	return "", adapter.Failure{}
 }
 
-// category sorts a failure by the status that Pi's message begins with or puts into
-// parentheses. Nothing else of the message is looked at.
+// category sorts a failure by the system's word for it that Pi's message begins with,
+// or by the status that it begins with or puts into parentheses. Nothing else of the
+// message is looked at.
 func category(message string) launch.Category {
-	if message == "Connection error." {
+	word, _, _ := strings.Cut(message, ":")
+	if message == "Connection error." || len(word) > 2 && word[0] == 'E' && strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
 		return launch.Network
 	}
 	for i := range len(message) - 2 {
