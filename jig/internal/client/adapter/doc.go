@@ -35,12 +35,21 @@
 // An approval that the client asks for becomes session/request_permission, so that the
 // host counts it; whatever the host answers, the client hears no. Other questions of
 // the client are refused at once. A client's notices are passed on 256 times and
-// counted after that.
+// counted after that. A program that is gone before the host has said a word is
+// reported when it has.
 //
 // # Limits
 //
 // Standard output of the client: 32 MiB in all and 16 MiB a line; its standard error:
 // 65,536 bytes, thrown away; 1,024 lines wait for a client that does not read.
+//
+// # Errors
+//
+// The exit code of [Main] is 0 when the conversation and the client have ended, 1 when
+// the host's side failed, 70 when the launch frame was refused, and 71 when the client
+// could not be prepared or started. What it writes to standard error is fixed. The
+// client's own end is an event on descriptor 3, and no exit code. An error of [Serve]
+// is one of the host's side.
 //
 // # Concurrency
 //

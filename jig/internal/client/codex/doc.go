@@ -32,6 +32,10 @@
 // The name is codex-acp's (native-clients 3); with jig's requirements file Codex
 // itself refuses more.
 //
+// # Limits
+//
+// Those of the adapter. A login has ten seconds.
+//
 // # Errors
 //
 // A failure of a turn is a category and nothing else. Where thread/start fails because
