@@ -118,6 +118,27 @@ func TestASlowReaderLosesTheRestForGood(t *testing.T) {
 	}
 }
 
+func TestWhatWaitsAtTheEndIsStillShown(t *testing.T) {
+	// rule: F-152, F-153
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		got, stderr := w.led(task, []string{"events"}, `{"sleep":1400},{"drain":"events"}`, func(p *play) {
+			p.open()
+			id, _ := p.prompt()
+			time.Sleep(time.Second)
+			for i := range held + 10 {
+				p.say(fmt.Sprint(i))
+			}
+			p.reply(id, `{"stopReason":"end_turn"}`)
+			p.end()
+		})
+		require.Equal(t, "done", got.Result["outcome"], "%v", got.Result)
+		require.Empty(t, stderr)
+		require.Len(t, got.Log, held+11)
+		require.Equal(t, "end", got.Log[held+10])
+	})
+}
+
 func TestAnItemThatIsTooLargeEndsTheEvents(t *testing.T) {
 	// rule: F-153, P-205
 	w := newWorld(t)

@@ -25,7 +25,6 @@ export class Conversation {
   #turn = -1
   #running = false
   #interrupted = false
-  #taking: Promise<void> = Promise.resolve()
   #fail!: (error: unknown) => void
   readonly #failed = new Promise<never>((_, reject) => (this.#fail = reject))
 
@@ -45,7 +44,6 @@ export class Conversation {
       if (count === COMMANDS) throw new OperationError("RESOURCE_EXHAUSTED", "A conversation takes 64 commands.")
       if (await this.#unlessFailed(this.#obey(item.value as Command))) break
     }
-    await this.#unlessFailed(this.#taking)
     await this.#ended()
     await this.#replies.close()
     return this.#turn + 1
@@ -92,8 +90,7 @@ export class Conversation {
     this.#turn++
     this.#running = true
     this.#interrupted = false
-    this.#taking = this.#take(prepared, this.#turn)
-    this.#taking.catch(this.#fail)
+    this.#take(prepared, this.#turn).catch(this.#fail)
   }
 
   async #take(prepared: PreparedAgent, turn: number): Promise<void> {
