@@ -2,7 +2,8 @@
 //
 // The commands themselves live below cmd: check makes every check that CI
 // makes, release rehearses a release, native installs the real agents that tests
-// run, scriptedprovider serves a scripted model, fakeagent is an agent with faults.
+// run, scriptedprovider serves a scripted model, fakeagent is an agent with faults,
+// demo shows jig at work.
 // Nothing in this module is imported by another module of the repository.
 //
 // # Limits

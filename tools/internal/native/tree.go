@@ -159,6 +159,10 @@ func (t *tree) isolate(key, to string, without ...string) error {
 	return nil
 }
 
+// Link makes to a copy of the folder from, by links to its files. Whoever changes
+// one of them changes both.
+func Link(from, to string) error { return linkTree(from, to) }
+
 // linkTree makes to a copy of the folder from, by links to its files. Packages
 // nested in it are left out: they are packages of their own. With patterns, only
 // files whose names match one of them are taken.
