@@ -40,7 +40,7 @@ const (
 // rig is a resource with a Flow on one side and a peer, which plays the adapter
 // and the client, on the other. Everything in it runs in one bubble.
 type rig struct {
-	*testing.T
+	testing.TB
 	broker    *channel.Broker
 	requests  *channel.Sender
 	responses *channel.Receiver
@@ -81,9 +81,9 @@ func bubble(t *testing.T, test func(r *rig)) {
 	synctest.Test(t, func(t *testing.T) { test(newRig(t)) })
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t testing.TB) *rig {
 	r := &rig{
-		T: t, grant: codex, input: "null", deadline: time.Hour, peer: agent,
+		TB: t, grant: codex, input: "null", deadline: time.Hour, peer: agent,
 		plan: client.Plan{Client: "codex", Native: "/opt/codex", Argv: []string{"app-server"}, Env: map[string]string{"HOME": "/home/agent"}},
 	}
 	r.ctx, r.cancel = context.WithCancel(t.Context())
@@ -94,7 +94,7 @@ func newRig(t *testing.T) *rig {
 func (r *rig) start() {
 	r.Helper()
 	r.broker = channel.New(channel.Limits{})
-	ports := finite(r.T).Ports
+	ports := finite(r.TB).Ports
 	flow, host := channel.Party(1), channel.Party(2)
 	create := func(name string) channel.Created {
 		c, err := r.broker.Create(flow, channel.Options{Delivery: contract.Direct, Contract: ports[name].Contract})
@@ -142,7 +142,7 @@ func (r *rig) call() tree.ResourceCall {
 	}
 }
 
-func finite(t *testing.T) *contract.Invocation {
+func finite(t testing.TB) *contract.Invocation {
 	c, err := contract.Bundle(contract.FiniteACP)
 	require.NoError(t, err)
 	return c
@@ -275,15 +275,19 @@ func (r *rig) turn(id int, text string) (answer, said string) {
 
 func (r *rig) settled(id int) (answer, said string) {
 	r.Helper()
+	var all strings.Builder
+	head := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,`, id)
 	for {
 		f := r.next()
-		require.NotEmpty(r, f)
-		if rest, ok := strings.CutPrefix(f, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,`, id)); ok {
-			return strings.TrimSuffix(rest, "}"), said
+		if f == "" {
+			r.Fatal("the responses ended before the answer")
+		}
+		if rest, ok := strings.CutPrefix(f, head); ok {
+			return strings.TrimSuffix(rest, "}"), all.String()
 		}
 		_, text, _ := strings.Cut(f, `"text":"`)
 		text, _, _ = strings.Cut(text, `"}`)
-		said += text
+		all.WriteString(text)
 	}
 }
 
@@ -307,7 +311,7 @@ func (r *rig) succeeds(want string) {
 	got, err := r.wait()
 	require.Nil(r, err, "%v %s", err, r.notes())
 	require.JSONEq(r, `{"outcome":"done","output":{`+want+`,"cleanup":"complete"}}`, got)
-	_, cerr := finite(r.T).CheckResult([]byte(got))
+	_, cerr := finite(r.TB).CheckResult([]byte(got))
 	require.NoError(r, cerr)
 }
 
@@ -332,7 +336,7 @@ func (r *rig) StartNative(ctx context.Context, p *client.Plan) (acp.Scope, error
 	errHost, errPeer := net.Pipe()
 	s := &scope{greet: r.greet, in: inHost, out: outHost, err: errHost, ended: make(chan struct{}), told: make(chan struct{})}
 	r.scope = s
-	p0 := &peer{T: r.T, s: s, conn: inPeer, in: bufio.NewReaderSize(inPeer, 1<<16), out: outPeer, err: errPeer}
+	p0 := &peer{TB: r.TB, s: s, conn: inPeer, in: bufio.NewReaderSize(inPeer, 1<<16), out: outPeer, err: errPeer}
 	s.ends = []io.Closer{inPeer, outPeer, errPeer}
 	go func() {
 		defer s.dies()

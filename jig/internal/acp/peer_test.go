@@ -108,7 +108,7 @@ func (s *scope) isClosed() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.clo
 
 // peer is the far side of a scope.
 type peer struct {
-	*testing.T
+	testing.TB
 	s        *scope
 	conn     net.Conn
 	in       *bufio.Reader
