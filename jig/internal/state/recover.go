@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -124,11 +126,23 @@ func (d *Dir) waitScope(ctx context.Context, id string) (*os.File, error) {
 		select {
 		case <-again.C:
 		case <-timeout.C:
-			return nil, fail(ErrInvalid, "run %s was lost and something of it is still alive; end it, then try again", id)
+			return nil, fail(ErrInvalid, "run %s was lost and something of it is still alive%s; end it, then try again", id, named(holders(d.file(runsName, id, scopeName))))
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// named is what a person ends.
+func named(pids []int) string {
+	if len(pids) == 0 {
+		return ""
+	}
+	text := make([]string, len(pids))
+	for i, pid := range pids {
+		text[i] = strconv.Itoa(pid)
+	}
+	return " (process " + strings.Join(text, ", ") + ")"
 }
 
 // scopeTimeout is shortened by tests.

@@ -136,7 +136,7 @@ func TestADeadRunWithALivingScopeIsWaitedFor(t *testing.T) {
 	require.Eventually(t, func() bool { return !d.Coordinated(id) }, 30*time.Second, time.Millisecond)
 	_, err := d.Recover(t.Context(), lost, nil)
 	require.ErrorIs(t, err, ErrInvalid)
-	require.ErrorContains(t, err, "still alive")
+	require.Regexp(t, `still alive \(process [0-9]+\); end it`, err.Error(), "who has to be ended")
 	require.True(t, runs(t, d)[0].Alive())
 
 	scopeTimeout = ScopeTimeout
