@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"hash/fnv"
+	"io"
 	"os"
 )
 
@@ -32,7 +33,7 @@ const (
 )
 
 type verifier struct {
-	f     *os.File
+	f     *window
 	page  int64  // bytes of a page
 	pages uint64 // in use or free
 	used  map[uint64]bool
@@ -62,11 +63,41 @@ func verify(f *os.File) error {
 	if second.transaction > first.transaction {
 		now = second
 	}
-	v := &verifier{f: f, page: now.page, pages: now.pages, used: map[uint64]bool{}}
+	v := &verifier{f: &window{f: f}, page: now.page, pages: now.pages, used: map[uint64]bool{}}
 	if info.Size()/v.page < int64(min(now.pages, 1<<40)) || !v.tree(now.root, nil, nil, 0) || !v.free(now.freelist) {
 		return damaged
 	}
 	return nil
+}
+
+// window reads a file in blocks and keeps the last: keys stand side by side, and
+// a system call for each would cost more than all else.
+type window struct {
+	f     *os.File
+	at    int64
+	block []byte // what stands at at
+}
+
+const blockBytes = 4 << 10
+
+// ReadAt implements [io.ReaderAt].
+func (w *window) ReadAt(b []byte, at int64) (int, error) {
+	if at < w.at || at+int64(len(b)) > w.at+int64(len(w.block)) {
+		if len(b) > blockBytes {
+			return w.f.ReadAt(b, at)
+		}
+		w.at = at &^ (blockBytes - 1)
+		w.block = append(w.block[:0], make([]byte, 2*blockBytes)...)
+		n, err := w.f.ReadAt(w.block, w.at)
+		w.block = w.block[:n]
+		if err != nil && err != io.EOF {
+			return 0, err
+		}
+	}
+	if at+int64(len(b)) > w.at+int64(len(w.block)) {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return copy(b, w.block[at-w.at:]), nil
 }
 
 func readMeta(f *os.File, at int64) (m metaPage, ok bool) {
