@@ -171,7 +171,7 @@ func setUp() error {
 		return fmt.Errorf("the clients: %w", err)
 	}
 	resolver := filepath.Join(base, "resolv.conf")
-	if err := os.WriteFile(resolver, []byte("nameserver 127.0.0.1\noptions timeout:1 attempts:1\n"), 0o644); err != nil {
+	if err := os.WriteFile(resolver, []byte("nameserver 127.0.0.1\noptions timeout:10 attempts:2\n"), 0o644); err != nil {
 		return err
 	}
 	if err := unix.Mount(resolver, "/etc/resolv.conf", "", unix.MS_BIND, ""); err != nil {

@@ -84,7 +84,11 @@ func TestComplaintB2_16Jsonlines7BytesOfOneCharacterArriveOneByOne(t *testing.T)
 		_, answer, err := p.Prompt("hello")
 		require.NoError(t, err)
 		require.Equal(t, "中文 é 😀 \u2028 end", answer)
-		for _, bad := range []string{"{\"type\":\"\xe4\"}\n", "not-json\n", "[]\n", "{} {}\n"} {
+		bad := []string{"{\"type\":\"\xe4\"}\n", "not-json\n", "[]\n", "{} {}\n"}
+		if !*long {
+			bad = bad[:1]
+		}
+		for _, bad := range bad {
 			failed(t, start(t, frame(t, client, "write", strconv.Quote(bad))).Open(config(client)))
 		}
 	})
