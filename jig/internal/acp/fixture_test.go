@@ -50,8 +50,10 @@ type rig struct {
 	deadline  time.Duration
 	limits    acp.Limits
 	keeper    *keeper
-	refused   error // of Prepare
-	unstarted error // of StartNative
+	sessions  acp.SessionKeeper // where keeper is nil
+	starter   acp.Starter       // nil: the rig itself
+	refused   error             // of Prepare
+	unstarted error             // of StartNative
 	peer      func(p *peer)
 	greet     bool          // see hangs
 	stuck     chan struct{} // who watches hears nothing until it is closed; nil: it does
@@ -114,6 +116,12 @@ func (r *rig) start() {
 			}
 			return &client.Prepared{Plan: &r.plan, Warnings: []project.Diagnostic{{Message: "mind the gap"}}}, nil
 		},
+	}
+	if r.starter != nil {
+		o.Starter = r.starter
+	}
+	if r.sessions != nil {
+		o.Sessions = r.sessions
 	}
 	if r.keeper != nil {
 		r.keeper.rig = r
