@@ -1,5 +1,5 @@
 // Package acp performs the finite ACP resource: one conversation with a native
-// coding agent that a review has lent to a Flow (seed 003; finite-acp 2, 3;
+// coding agent that a review has lent to a Flow (seed: Finite ACP resource; finite-acp 2, 3;
 // jig.md 7, 8).
 //
 // A call begins with a ready record on the responses channel, before anything
@@ -28,8 +28,17 @@
 // call. A permission request that comes after the end of the requests is not
 // answered any more.
 //
+// The time for initialize includes the login, where there is one; close has the
+// time that a client has to end by itself. A client whose own end was seen has
+// ended as it did, even if its adapter then had to be killed with the scope; only
+// nothing is retained of it.
+//
 // A closed explanation is the message of an UNCERTAIN failure and the member
-// "explanation" of its details.
+// "explanation" of its details. A scope that was ended for a bound of its own
+// gives none, whatever the conversation looked like. Why a conversation failed is
+// told to the operator in more fixed words ([CodeConversation]), and what kind of
+// trouble a client had with its provider too ([CodeProvider]); a Flow learns
+// neither.
 //
 // # Limits
 //
