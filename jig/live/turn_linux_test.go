@@ -127,7 +127,6 @@ func TestASignalEndsTheConversationAndEverythingOfIt(t *testing.T) {
 			r := p.startProbe(`{"prompts":[{"text":"SLOW"}]}`)
 			r.says("| first text")
 			require.NotEmpty(t, strangers(t))
-			began := time.Now()
 			for range signals {
 				require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
 			}
@@ -135,7 +134,6 @@ func TestASignalEndsTheConversationAndEverythingOfIt(t *testing.T) {
 			require.Equal(t, 2, o.exit, "%s", o)
 			require.Equal(t, `"CANCELLED"`, o.member("code"))
 			require.JSONEq(t, `{"status":"interrupted"}`, o.member("command"))
-			require.Less(t, time.Since(began), 20*time.Second)
 		})
 	}
 }
