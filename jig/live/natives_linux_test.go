@@ -1,6 +1,7 @@
 package live_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,13 +45,15 @@ func startNative(t *testing.T, client string, m *model, spoil func(*launch.Frame
 		f.Native = filepath.Join(base, "native/pi/pi")
 		f.Argv, f.Env = piclient.Argv("openai", "gpt-5.1"), piclient.Env(home)
 		f.Credential = []byte(`{"openai":{"type":"api_key","key":"sk-canary-$HOME-$$"}}`)
-		n.config.Configuration = []acpprofile.Setting{{ID: "model", Value: "openai/gpt-5.1"}}
 	}
 	for name, value := range map[string]string{"HOME": home, "LANG": "C.UTF-8", "TMPDIR": home, "PATH": "/nonexistent", "SSL_CERT_FILE": m.authority} {
 		f.Env[name] = value
 	}
 	if spoil != nil {
 		spoil(f)
+	}
+	if last := len(f.Argv) - 1; client == pi {
+		n.config.Configuration = []acpprofile.Setting{{ID: "model", Value: f.Argv[last-2] + "/" + f.Argv[last]}}
 	}
 	n.Process = adaptertest.Start(t, adaptertest.Spec{
 		Command: []string{filepath.Join(base, "jig"), adapter.Command}, Frame: f, Dir: home, Config: n.config,
@@ -258,10 +261,12 @@ func TestClaudeThatRunsAnotherModelThanTheReviewedOneBreaksTheConversation(t *te
 }
 
 // rule: J-193
-func TestPiWithoutTheReviewedModelBeginsNoConversation(t *testing.T) {
+func TestPiThatMakesAnotherModelOfANameBeginsNoConversation(t *testing.T) {
 	m := newModel(t)
-	n := startNative(t, pi, m, func(f *launch.Frame) { f.Argv[len(f.Argv)-1] = "no-such-model" })
-	require.Error(t, n.Open(n.config))
+	for _, name := range []string{"GPT-5.1", "gpt-5.1:high"} { // it finds gpt-5.1 for either
+		n := startNative(t, pi, m, func(f *launch.Frame) { f.Argv = piclient.Argv("openai", name) })
+		require.ErrorContains(t, n.Open(n.config), "initialize: answered with the error -32603", name)
+	}
 	require.Empty(t, m.posts())
 }
 
@@ -294,7 +299,7 @@ func TestNoSessionAndNoCredentialIsLeftWhereItDoesNotBelong(t *testing.T) {
 	}
 }
 
-// rule: N-034, N-035, J-190
+// rule: N-034, J-190
 func TestATokenOfClaudeTravelsAlone(t *testing.T) {
 	for _, variable := range []string{"ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"} {
 		t.Run(variable, func(t *testing.T) {
@@ -311,6 +316,24 @@ func TestATokenOfClaudeTravelsAlone(t *testing.T) {
 			require.Len(t, m.requests(), 1, "nothing else is asked of the server")
 		})
 	}
+}
+
+// rule: J-205, J-194
+func TestASubscriptionOfPiIsOneRequestWithItsTokenAlone(t *testing.T) {
+	part := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
+	token := part(`{"alg":"none"}`) + "." + part(`{"exp":4102444800,"https://api.openai.com/auth":{"chatgpt_account_id":"account-1"}}`) + "." + part("none")
+	m := newModel(t)
+	n := startNative(t, pi, m, func(f *launch.Frame) {
+		f.Argv = piclient.Argv("openai-codex", "gpt-5.1")
+		f.Credential = []byte(`{"openai-codex":{"type":"oauth","access":"` + token + `","refresh":"","expires":4102444800000}}`)
+	})
+	require.NoError(t, n.Open(n.config))
+	n.turn(t, "HELLO", "end_turn", "This is a script.", 1) // the request is compressed, so that its words are not seen
+	require.Len(t, m.requests(), 1, "nothing else is asked of the server")
+	h := m.requests()[0].Header
+	require.Equal(t, "Bearer "+token, h.Get("Authorization"))
+	require.Equal(t, "account-1", h.Get("Chatgpt-Account-Id"))
+	require.Equal(t, []string{"chatgpt.com"}, m.names.list())
 }
 
 // numbers is the answer to LONG n.

@@ -5,7 +5,8 @@
 // makes before Pi starts: auth.json with the credential alone, settings.json that
 // switches off what has no argument. Provider and model are arguments; what Pi made
 // of them is asked before the session and again when the host sets the model, and
-// only the same counts as confirmed.
+// only the same counts as confirmed: Pi finds a model for a name in other letters, and
+// takes a name behind a colon for an effort. A name that it does not know it passes on.
 //
 // # What it refuses
 //
