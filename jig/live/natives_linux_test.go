@@ -257,6 +257,7 @@ func TestClaudeThatRunsAnotherModelThanTheReviewedOneBreaksTheConversation(t *te
 		var f *acpprofile.Failure
 		require.ErrorAs(t, err, &f)
 		require.Equal(t, acpprofile.ReasonNative, f.Reason)
+		require.Equal(t, []launch.Category{launch.Model}, n.Evidence.Categories())
 	}
 }
 

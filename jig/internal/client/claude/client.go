@@ -10,11 +10,11 @@ import (
 
 	"github.com/magi-jig/magi-jig/jig/internal/client/adapter"
 	"github.com/magi-jig/magi-jig/jig/internal/client/jsonline"
+	"github.com/magi-jig/magi-jig/jig/internal/client/launch"
 )
 
 // Breaches of the protocol.
 var (
-	errModel = errors.New("claude: another model than the reviewed one answers")
 	errRetry = errors.New("claude: an answer that had begun is asked for again")
 	errText  = errors.New("claude: text outside a turn, or before the model was named")
 )
@@ -193,7 +193,8 @@ func (c *Client) system(v gjson.Result) error {
 			if c.turn != nil {
 				c.control(`"subtype":"interrupt"`)
 			}
-			return errModel
+			c.host.Broken(launch.Model) // another one than was reviewed
+			return nil
 		}
 		c.named = true
 	case "status":

@@ -148,7 +148,7 @@ func (c *Client) answered(v gjson.Result) error {
 	case id != "" && id == c.wait:
 		c.wait = ""
 		if !ok || !c.confirmed(v.Get("data.model")) {
-			c.host.Fail(adapter.Failure{Invalid: c.request.Kind == adapter.Configure})
+			c.host.Fail(adapter.Failure{Category: launch.Model, Invalid: c.request.Kind == adapter.Configure})
 			return nil
 		}
 		c.host.Done(adapter.Result{})

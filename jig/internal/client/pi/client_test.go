@@ -157,7 +157,7 @@ func TestTheModelIsConfirmedByWhatPiMadeOfIt(t *testing.T) {
 
 	c.Request(adapter.Request{Kind: adapter.Configure, ConfigID: "model", Value: "openai/gpt-5.1"})
 	adaptertest.Lines(t, c, state("jig-3", "openai/gpt-5.1-mini"))
-	require.Equal(t, "fail invalid", h.Took()[1], "a pattern found something else")
+	require.Equal(t, "fail modelinvalid", h.Took()[1], "a pattern found something else")
 
 	for _, r := range []adapter.Request{{ConfigID: "model", Value: "openai/gpt-5"}, {ConfigID: "thinking", Value: "openai/gpt-5.1"}} {
 		r.Kind = adapter.Configure
@@ -177,7 +177,7 @@ func TestAModelThatPiDoesNotHaveFailsTheBeginning(t *testing.T) {
 		c.Start(h)
 		c.Request(adapter.Request{Kind: adapter.Initialize})
 		adaptertest.Lines(t, c, answer)
-		require.Equal(t, "fail ", h.Took()[1])
+		require.Equal(t, "fail model", h.Took()[1])
 	}
 }
 
