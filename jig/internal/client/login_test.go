@@ -193,7 +193,7 @@ func TestACodexLoginIsExactlyOne(t *testing.T) {
 		"a claim twice":              {claims(fmt.Sprintf(`{"exp":1,"exp":%d,%s}`, late, auth)), false},
 		"claims that are no object":  {claims(`[]`), false},
 		"a plan that is no word":     {claims(fmt.Sprintf(`{"exp":%d,"https://api.openai.com/auth":{"chatgpt_account_id":"acct","chatgpt_plan_type":7}}`, late)), true},
-		"padded":                     {codexLogin("h."+base64.URLEncoding.EncodeToString([]byte(fmt.Sprintf(`{"exp":%d,%s}`, late, auth)))+".s", "acct"), true},
+		"padded":                     {codexLogin("h."+base64.URLEncoding.EncodeToString(fmt.Appendf(nil, `{"exp":%d,%s}`, late, auth))+".s", "acct"), true},
 		"two parts":                  {codexLogin("a.b", "acct"), false},
 		"four parts":                 {codexLogin(token(late, "acct")+".x", "acct"), false},
 		"an empty first part":        {codexLogin(strings.TrimPrefix(token(late, "acct"), "head"), "acct"), false},

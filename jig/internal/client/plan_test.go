@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"os"
 	"slices"
@@ -50,9 +51,7 @@ func TestAClientsEnvironmentIsTheListedVariablesAndNoOther(t *testing.T) {
 		p := o.prepared(client, "")
 		want := map[string]string{}
 		for _, m := range []map[string]string{common, own[client], more} {
-			for k, v := range m {
-				want[k] = v
-			}
+			maps.Copy(want, m)
 		}
 		got := map[string]string{}
 		for k, v := range p.Plan.Env {
