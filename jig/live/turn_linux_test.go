@@ -138,9 +138,11 @@ func TestASignalEndsTheConversationAndEverythingOfIt(t *testing.T) {
 	}
 }
 
-// What jig started dies with it, whatever ends it.
+// What jig started dies with it, whatever ends it. The call that was under way
+// is not made again: its owner's end is proved first, and then its run is lost,
+// which is how a dead run says that its effects are uncertain (jig.md 5).
 //
-// rule: J-129, P-216
+// rule: J-129, P-216, P-074
 func TestNothingOutlivesAJigThatIsKilled(t *testing.T) {
 	p := newPlace(t, codex, "")
 	r := p.startProbe(`{"prompts":[{"text":"SLOW"}]}`)
@@ -148,8 +150,10 @@ func TestNothingOutlivesAJigThatIsKilled(t *testing.T) {
 	require.NoError(t, r.cmd.Process.Signal(syscall.SIGKILL))
 	<-r.done
 	require.Eventually(t, func() bool { return len(strangers(t)) == 0 }, 30*time.Second, 20*time.Millisecond, "%v", strangers(t))
+	asked := len(p.model.posts())
 	o := p.agent("Say HELLO").ends(0, "succeeded")
 	require.Contains(t, o.stderr, "was lost")
+	require.Len(t, p.model.posts(), asked+1, "only the new run asked")
 }
 
 // rule: J-171, F-060
