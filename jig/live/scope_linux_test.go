@@ -42,7 +42,7 @@ func scope(t *testing.T) (all []process) {
 
 func (p process) is(part string) bool { return strings.Contains(p.command[0], part) }
 
-// rule: J-127, J-136, J-156, J-145, J-161, J-180, J-183, J-190, J-197, J-198, J-199, J-200, J-201, J-202, F-189, F-197, N-019
+// rule: J-127, J-136, J-156, J-145, J-161, J-180, J-183, J-190, J-197, J-198, J-199, J-200, J-201, J-202, F-189, F-197, N-019, N-035
 func TestWhatANativeScopeHolds(t *testing.T) {
 	for _, client := range clients {
 		t.Run(client, func(t *testing.T) {
@@ -80,6 +80,9 @@ func TestWhatANativeScopeHolds(t *testing.T) {
 			}
 			require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
 			r.wait()
+			if client == claude {
+				require.Empty(t, p.model.names.list(), "it looks up no name")
+			}
 		})
 	}
 }
