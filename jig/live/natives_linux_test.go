@@ -3,6 +3,7 @@ package live_test
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -46,9 +47,7 @@ func startNative(t *testing.T, client string, m *model, spoil func(*launch.Frame
 		f.Argv, f.Env = piclient.Argv("openai", "gpt-5.1"), piclient.Env(home)
 		f.Credential = []byte(`{"openai":{"type":"api_key","key":"sk-canary-$HOME-$$"}}`)
 	}
-	for name, value := range map[string]string{"HOME": home, "LANG": "C.UTF-8", "TMPDIR": home, "PATH": "/nonexistent", "SSL_CERT_FILE": m.authority} {
-		f.Env[name] = value
-	}
+	maps.Copy(f.Env, map[string]string{"HOME": home, "LANG": "C.UTF-8", "TMPDIR": home, "PATH": "/nonexistent", "SSL_CERT_FILE": m.authority})
 	if spoil != nil {
 		spoil(f)
 	}

@@ -96,7 +96,7 @@ func (p *place) environment(t *testing.T, native process) {
 		return
 	}
 	got := map[string]string{}
-	for _, e := range strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00") {
+	for e := range strings.SplitSeq(strings.TrimSuffix(string(b), "\x00"), "\x00") {
 		name, value, _ := strings.Cut(e, "=")
 		got[name] = value
 	}
@@ -131,7 +131,7 @@ func (p *place) mounts(t *testing.T, native process) {
 	for line := range strings.Lines(string(b)) {
 		fields := strings.Fields(line)
 		require.NotContains(t, fields[4], p.dir, "the project is shown")
-		for _, o := range strings.Split(fields[len(fields)-1], ",") {
+		for o := range strings.SplitSeq(fields[len(fields)-1], ",") {
 			if size, ok := strings.CutPrefix(o, "size="); ok && strings.HasPrefix(fields[5], "rw") {
 				sizes[fields[4]] = size
 			}

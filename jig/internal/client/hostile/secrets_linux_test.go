@@ -20,7 +20,7 @@ func TestComplaintB5_47Llxprt3573AToolFindsNoSecretOfTheAdapter(t *testing.T) {
 			_, answer, err := p.Prompt("hello")
 			require.NoError(t, err)
 			var found []string
-			for _, line := range strings.Split(answer, "\n") {
+			for line := range strings.SplitSeq(answer, "\n") {
 				if !strings.HasPrefix(line, "refused ") {
 					found = append(found, line)
 				}
