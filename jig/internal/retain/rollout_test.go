@@ -92,7 +92,7 @@ func swap(payload, old, new string) string {
 }
 
 func TestAnOrdinaryRolloutIsKept(t *testing.T) {
-	// rule: F-126, P-134, P-136, P-137, P-138, P-139, P-140, P-141, P-142, P-143, P-144
+	// rule: F-126, P-134, P-136, P-137, P-138, P-139, P-140, P-141, P-142, P-143, P-144, J-222
 	policy := `{"type":"workspace-write","network_access":false,"exclude_tmpdir_env_var":false,"exclude_slash_tmp":false}`
 	for name, all := range map[string][]entry{
 		"one turn": good(),
@@ -124,7 +124,7 @@ func TestAnOrdinaryRolloutIsKept(t *testing.T) {
 }
 
 func TestEveryMutationOfARolloutIsRefused(t *testing.T) {
-	// rule: F-126, F-127, P-136, P-137, P-138, P-139, P-140, P-141, P-142, P-143, P-144, P-145
+	// rule: F-126, F-127, P-136, P-137, P-138, P-139, P-140, P-141, P-142, P-143, P-144, P-145, J-223, J-224
 	meta := func(old, new string) []entry { return with(atMeta, swap(metaPayload, old, new)) }
 	context := func(old, new string) []entry { return with(atContext, swap(contextPayload, old, new)) }
 	policy := func(text string) []entry {
@@ -210,7 +210,7 @@ func TestEveryMutationOfARolloutIsRefused(t *testing.T) {
 }
 
 func TestEveryMutationOfARecordIsRefused(t *testing.T) {
-	// rule: P-134, P-136
+	// rule: P-134, P-136, J-223
 	whole := written(good())
 	for name, c := range map[string]struct{ text, why string }{
 		"no newline at the end":    {strings.TrimSuffix(whole, "\n"), "no end"},
