@@ -18,7 +18,8 @@
 //
 // # Choices
 //
-// A record has exactly its four members, and an ordinal that equals its line. In a
+// A record has exactly its four members, an ordinal that equals its line, and no
+// carriage return. In a
 // turn_context only what finite-acp 6a names is closed, and it names the turn that
 // is under way. A task_complete whose error is null has none. An empty folder
 // beside the path of the file is refused as an extra entry; with no file at all it

@@ -26,6 +26,10 @@ func TestMain(m *testing.M) {
 		until(step, os.Getenv("RETAIN_TEST_PROJECT"), os.Getenv("RETAIN_TEST_REFERENCE"))
 		os.Exit(3)
 	}
+	if dir := os.Getenv("RETAIN_TEST_RIVAL"); dir != "" {
+		rivalry(dir)
+		return
+	}
 	os.Exit(m.Run())
 }
 

@@ -30,7 +30,7 @@ func plausible(text string) bool {
 	}
 	for i, line := range lines[:len(lines)-1] {
 		var r map[string]any
-		if json0.Check([]byte(line)) != nil || json.Unmarshal([]byte(line), &r) != nil || r == nil {
+		if strings.Contains(line, "\r") || json0.Check([]byte(line)) != nil || json.Unmarshal([]byte(line), &r) != nil || r == nil {
 			return false
 		}
 		p, object := r["payload"].(map[string]any)

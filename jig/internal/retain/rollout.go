@@ -73,7 +73,9 @@ type recordLine struct {
 
 func (h *history) line(i int, raw []byte) string {
 	var r recordLine
-	if json0.Decode(raw, &r) != nil {
+	// A carriage return could only be white space, which Codex never writes: the
+	// file has passed through something that rewrites lines.
+	if bytes.IndexByte(raw, '\r') >= 0 || json0.Decode(raw, &r) != nil {
 		return "it is not a record in JSON/0"
 	}
 	switch {
