@@ -186,7 +186,7 @@ func TestAnOptionIsGivenOnceAndOthersAreRefused(t *testing.T) {
 
 // rule: J-024, J-029, J-033
 func TestTheFirstSignalCancelsAndTheRecordSaysSo(t *testing.T) {
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		p := reviewed(t, map[string]string{"flows/tidy/FLOW.ts": flow(`
 			console.log("waiting")
 			await new Promise((resolve) => run.signal.addEventListener("abort", resolve))

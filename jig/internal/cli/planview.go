@@ -228,6 +228,9 @@ func grantLine(g grantRecord) string {
 		line += ", endpoint " + escape(g.endpoint)
 	}
 	line += fmt.Sprintf(", %d turns", g.MaxTurns)
+	if g.MaxTurns == 1 {
+		line = strings.TrimSuffix(line, "s")
+	}
 	if g.RetainSessions {
 		line += ", may keep sessions"
 	}
