@@ -75,6 +75,14 @@ func (n *native) asked() int {
 	return all - seen
 }
 
+// reported are the kinds of failure that the host has heard of. They come beside
+// the conversation, so they may come a little later.
+func (n *native) reported(t *testing.T) []launch.Category {
+	t.Helper()
+	require.Eventually(t, func() bool { return len(n.Evidence.Categories()) > 0 }, 30*time.Second, time.Millisecond)
+	return n.Evidence.Categories()
+}
+
 // turn is a prompt, and how it has to end: with a reason, or as a failed request.
 func (n *native) turn(t *testing.T, prompt, ends, answer string, requests int) {
 	t.Helper()
@@ -256,7 +264,7 @@ func TestClaudeThatRunsAnotherModelThanTheReviewedOneBreaksTheConversation(t *te
 		var f *acpprofile.Failure
 		require.ErrorAs(t, err, &f)
 		require.Equal(t, acpprofile.ReasonNative, f.Reason)
-		require.Equal(t, []launch.Category{launch.Model}, n.Evidence.Categories())
+		require.Equal(t, []launch.Category{launch.Model}, n.reported(t))
 	}
 }
 
