@@ -50,14 +50,16 @@ func TestComplaintB7_58GeminiCLI27913CodexRemembersWhatWasRetained(t *testing.T)
 // rule: F-017, F-125, J-196
 func TestASessionThatWasNotLentIsUnavailable(t *testing.T) {
 	for _, client := range some() {
-		more := ", retainSessions: true"
-		if client == codex {
-			more = ""
-		}
-		p := newPlace(t, client, more)
-		o := p.probe(`{"session":{"retain":true},"prompts":[{"text":"HELLO"}]}`).ends(1, "failed")
-		require.Equal(t, `"UNAVAILABLE"`, o.member("code"), "%s", o)
-		require.Empty(t, p.model.requests())
+		t.Run(client, func(t *testing.T) {
+			more := ", retainSessions: true"
+			if client == codex {
+				more = ""
+			}
+			p := newPlace(t, client, more)
+			o := p.probe(`{"session":{"retain":true},"prompts":[{"text":"HELLO"}]}`).ends(1, "failed")
+			require.Equal(t, `"UNAVAILABLE"`, o.member("code"), "%s", o)
+			require.Empty(t, p.model.requests())
+		})
 	}
 }
 

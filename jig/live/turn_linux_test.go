@@ -73,31 +73,35 @@ func TestSeveralTurnsWithACancelledOneAmongThem(t *testing.T) {
 // rule: J-212, J-213, F-121, P-204, F-096
 func TestATurnThatFailedAtTheProvider(t *testing.T) {
 	for _, client := range some() {
-		p := newPlace(t, client, "")
-		for status, says := range map[string]string{
-			"400": "the provider of the native client failed", "401": "the provider refused the credential of the native client", "500": "the provider of the native client failed",
-		} {
-			t.Run(client+status, func(t *testing.T) {
-				before := len(p.model.posts())
-				o := p.agent("FAIL" + status)
-				o.ends(1, "failed")
-				require.Equal(t, `"EXECUTION_FAILED"`, o.member("code"))
-				require.Len(t, p.model.posts(), before+1, "the request was repeated")
-				if client == codex && status == "400" {
-					require.Equal(t, "[]", o.member("diagnostics"), "it does not say what kind of failure that was")
-					return
-				}
-				require.Equal(t, `"NATIVE_PROVIDER"`, o.member("diagnostics", "0", "code"), "%s", o)
-				require.Equal(t, `"`+says+`"`, o.member("diagnostics", "0", "message"))
-				require.Contains(t, o.stderr, "warning: "+says)
-			})
-		}
-		t.Run(client+" to the Flow", func(t *testing.T) {
-			o := p.probe(`{"prompts":[{"text":"FAIL400"}]}`).ends(0, "succeeded")
-			require.JSONEq(t, `[{"error":{"code":-32603,"message":"Native ACP request failed"},"text":""}]`, o.member("output", "turns"))
-			require.JSONEq(t, `{"stopReason":"exited","exitCode":0,"signal":null,"cleanup":"complete"}`, ifClaude(client, o.member("output", "result")))
+		t.Run(client, func(t *testing.T) { failAtTheProvider(t, client) })
+	}
+}
+
+func failAtTheProvider(t *testing.T, client string) {
+	p := newPlace(t, client, "")
+	for status, says := range map[string]string{
+		"400": "the provider of the native client failed", "401": "the provider refused the credential of the native client", "500": "the provider of the native client failed",
+	} {
+		t.Run(status, func(t *testing.T) {
+			before := len(p.model.posts())
+			o := p.agent("FAIL" + status)
+			o.ends(1, "failed")
+			require.Equal(t, `"EXECUTION_FAILED"`, o.member("code"))
+			require.Len(t, p.model.posts(), before+1, "the request was repeated")
+			if client == codex && status == "400" {
+				require.Equal(t, "[]", o.member("diagnostics"), "it does not say what kind of failure that was")
+				return
+			}
+			require.Equal(t, `"NATIVE_PROVIDER"`, o.member("diagnostics", "0", "code"), "%s", o)
+			require.Equal(t, `"`+says+`"`, o.member("diagnostics", "0", "message"))
+			require.Contains(t, o.stderr, "warning: "+says)
 		})
 	}
+	t.Run("to the Flow", func(t *testing.T) {
+		o := p.probe(`{"prompts":[{"text":"FAIL400"}]}`).ends(0, "succeeded")
+		require.JSONEq(t, `[{"error":{"code":-32603,"message":"Native ACP request failed"},"text":""}]`, o.member("output", "turns"))
+		require.JSONEq(t, `{"stopReason":"exited","exitCode":0,"signal":null,"cleanup":"complete"}`, ifClaude(client, o.member("output", "result")))
+	})
 }
 
 // ifClaude: Claude Code exits 1 after a turn that failed, and that is what is
