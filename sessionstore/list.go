@@ -63,20 +63,27 @@ func (s *Store) Delete(tx *bbolt.Tx, now time.Time, reference string) error {
 	return b.drop([]byte(reference))
 }
 
-// DeleteAll takes every available snapshot away and returns how many.
+// DeleteAll takes every snapshot away and returns how many. It reads none of them,
+// so it is the way out of a store that has become corrupt.
 func (s *Store) DeleteAll(tx *bbolt.Tx) (int, error) {
 	b, err := s.enter(tx)
 	if err != nil {
 		return 0, err
 	}
-	var keys [][]byte
-	if err := b.rows.ForEach(func(k, _ []byte) error { keys = append(keys, k); return nil }); err != nil {
-		return 0, fmt.Errorf("sessionstore: %w", err)
-	}
-	for _, k := range keys {
-		if err := b.drop(k); err != nil {
-			return 0, err
+	rows := 0
+	for _, from := range []*bbolt.Bucket{b.rows, b.content} {
+		var keys [][]byte
+		if err := from.ForEach(func(k, _ []byte) error { keys = append(keys, k); return nil }); err != nil {
+			return 0, fmt.Errorf("sessionstore: %w", err)
+		}
+		for _, k := range keys {
+			if err := from.Delete(k); err != nil {
+				return 0, fmt.Errorf("sessionstore: %w", err)
+			}
+		}
+		if from == b.rows {
+			rows = len(keys)
 		}
 	}
-	return len(keys), nil
+	return rows, nil
 }

@@ -150,14 +150,16 @@ func Delete(t *state.Tx, now time.Time, reference string) error {
 }
 
 // DeleteAll deletes every session and returns how many of them were available.
+// Where they cannot be read any more, it returns how many there were.
 func DeleteAll(t *state.Tx, now time.Time) (int, error) {
 	s, err := store(t.Own)
 	if err != nil {
 		return 0, err
 	}
-	available, err := s.List(t.Bolt(), now)
-	if err == nil {
-		_, err = s.DeleteAll(t.Bolt())
+	available, unread := s.List(t.Bolt(), now)
+	n, err := s.DeleteAll(t.Bolt())
+	if unread == nil {
+		n = len(available)
 	}
-	return len(available), stored(err)
+	return n, stored(err)
 }
