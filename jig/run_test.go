@@ -203,6 +203,33 @@ func TestTheFirstSignalCancelsAndTheRecordSaysSo(t *testing.T) {
 }
 
 // rule: J-024
+func TestASignalEndsTheWaitForAnInput(t *testing.T) {
+	p := reviewed(t, map[string]string{"flows/hello/FLOW.ts": hello})
+	pipe := filepath.Join(p.dir, "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o666))
+	require.NoError(t, os.Chmod(pipe, 0o666))
+	for _, input := range []string{"@pipe", "@-"} {
+		cmd := p.command("run", "flow:flows/hello", "--json", "--input", input)
+		stdin, writer, err := os.Pipe()
+		require.NoError(t, err)
+		cmd.Stdin = stdin
+		r := p.start(cmd)
+		if input == "@pipe" {
+			require.NoError(t, writer.Close())
+			writer, err = os.OpenFile(pipe, os.O_WRONLY, 0) // returns when jig has opened it
+			require.NoError(t, err)
+		}
+		// More than a pipe holds: when it is written, jig is reading.
+		_, err = writer.Write(bytes.Repeat([]byte(" "), 256<<10))
+		require.NoError(t, err)
+		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+		r.wait().is(2, "status", `"failed"`, "code", `"JIG_COMMAND_INTERRUPTED"`)
+		require.NoError(t, stdin.Close())
+		require.NoError(t, writer.Close())
+	}
+}
+
+// rule: J-024
 func TestTheSecondSignalKillsAtOnce(t *testing.T) {
 	p := reviewed(t, map[string]string{"flows/deaf/FLOW.ts": kinds["flows/deaf/FLOW.ts"]})
 	r := p.start(p.command("run", "flow:flows/deaf"))

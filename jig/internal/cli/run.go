@@ -132,7 +132,7 @@ func (a *app) prepare(ctx context.Context, o runOptions) (*prepared, error) {
 	if err := a.choose(p); err != nil {
 		return nil, err
 	}
-	if p.input, err = a.readInput(o.input, o.given); err != nil {
+	if p.input, err = a.readInput(ctx, o.input, o.given); err != nil {
 		return nil, err
 	}
 	if p.closure, err = project.Build(p.content.Meaning, o.target, p.d.Packages()); err != nil {

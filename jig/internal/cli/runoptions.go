@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"io"
 	"os"
 	"regexp"
@@ -42,29 +43,53 @@ func parseTimeout(s string) (time.Duration, error) {
 	return time.Duration(n) * units[m[2]], nil
 }
 
+// readFile reads a file of at most one byte more than an input may have; "-" is
+// standard input.
+func (a *app) readFile(name string) ([]byte, error) {
+	var source io.Reader = a.stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, refuse(codeInputInvalid, "the input file cannot be read")
+		}
+		defer f.Close()
+		if info, err := f.Stat(); err != nil || info.IsDir() {
+			return nil, refuse(codeInputInvalid, "the input file cannot be read")
+		}
+		source = f
+	}
+	raw, err := io.ReadAll(io.LimitReader(source, json0.MaxBytes+1))
+	if err != nil {
+		return nil, refuse(codeInputInvalid, "the input cannot be read")
+	}
+	return raw, nil
+}
+
 // readInput reads --input: JSON, @FILE, or @- for standard input. Nothing given
-// is {}.
-func (a *app) readInput(option string, given bool) (jsontext.Value, error) {
+// is {}. Whoever writes the other end may keep it waiting, and a signal ends that.
+func (a *app) readInput(ctx context.Context, option string, given bool) (jsontext.Value, error) {
 	if !given {
 		return jsontext.Value("{}"), nil
 	}
 	raw := []byte(option)
 	if name, file := strings.CutPrefix(option, "@"); file {
-		var source io.Reader = a.stdin
-		if name != "-" {
-			f, err := os.Open(name)
-			if err != nil {
-				return nil, refuse(codeInputInvalid, "the input file cannot be read")
-			}
-			defer f.Close()
-			if info, err := f.Stat(); err != nil || info.IsDir() {
-				return nil, refuse(codeInputInvalid, "the input file cannot be read")
-			}
-			source = f
+		type content struct {
+			raw []byte
+			err error
 		}
-		var err error
-		if raw, err = io.ReadAll(io.LimitReader(source, json0.MaxBytes+1)); err != nil {
-			return nil, refuse(codeInputInvalid, "the input cannot be read")
+		read := make(chan content, 1)
+		go func() {
+			raw, err := a.readFile(name)
+			read <- content{raw, err}
+		}()
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case c := <-read:
+			if c.err != nil {
+				return nil, c.err
+			}
+			raw = c.raw
 		}
 	}
 	if len(raw) > json0.MaxBytes {
