@@ -28,6 +28,10 @@
 //
 // See [Limits]. Nothing is ever given back, not between prompts either.
 //
+// A frame is checked once, whole, as JSON/0 (run-0 2), and read after that without
+// a second check. What a decision holds is its own: it shares no memory with the
+// frame, which is neither changed nor kept.
+//
 // # Errors
 //
 // A violation is a [*Failure] with one of two closed reasons; its text never

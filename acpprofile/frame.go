@@ -3,8 +3,6 @@ package acpprofile
 import (
 	"strconv"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/magi-jig/magi-jig/acpframing/json0"
 )
 
@@ -22,109 +20,64 @@ const (
 	methodUpdate     = "session/update"
 )
 
-// frame is the top level of one message. The results are views of its bytes.
+// frame is the top level of one message. Its values are views of its bytes.
 type frame struct {
-	id, method, params, result, failure gjson.Result
-	hasID, hasMethod                    bool
-	hasParams, hasResult, hasError      bool
+	id, method, params, result, failure value
 	extra                               bool
 }
 
-// open reads a frame that json0 has checked: strict JSON without duplicates, so
-// there is one way to read it.
+// open checks a frame and reads its top level. What json0 has checked is strict
+// JSON without duplicates, so there is one way to read it.
 func open(b []byte) (f frame, ok bool) {
 	if json0.Check(b) != nil {
 		return f, false
 	}
-	root := gjson.ParseBytes(b)
-	if !root.IsObject() {
-		return f, false
-	}
-	version := false
-	root.ForEach(func(k, v gjson.Result) bool {
-		switch k.Str {
+	for name, v := range rootOf(b).members {
+		switch string(name) {
 		case "jsonrpc":
-			version = v.Type == gjson.String && v.Str == "2.0"
+			ok = v.is("2.0")
 		case "id":
-			f.id, f.hasID = v, true
+			f.id = v
 		case "method":
-			f.method, f.hasMethod = v, true
+			f.method = v
 		case "params":
-			f.params, f.hasParams = v, true
+			f.params = v
 		case "result":
-			f.result, f.hasResult = v, true
+			f.result = v
 		case "error":
-			f.failure, f.hasError = v, true
+			f.failure = v
 		default:
 			f.extra = true
 		}
-		return true
-	})
-	return f, version
-}
-
-// members reads an object whose members are all among names; each appears in the
-// result at its name's place.
-func members(v gjson.Result, names ...string) ([]gjson.Result, bool) {
-	out := make([]gjson.Result, len(names))
-	if !v.IsObject() {
-		return nil, false
 	}
-	ok := true
-	v.ForEach(func(k, value gjson.Result) bool {
-		for i, name := range names {
-			if k.Str == name {
-				out[i] = value
-				return true
-			}
-		}
-		ok = false
-		return false
-	})
-	return out, ok
+	return f, ok
 }
-
-// member is one member of an object, or a result that does not exist.
-func member(v gjson.Result, name string) (found gjson.Result) {
-	if v.IsObject() {
-		v.ForEach(func(k, value gjson.Result) bool {
-			if k.Str == name {
-				found = value
-				return false
-			}
-			return true
-		})
-	}
-	return found
-}
-
-func isText(v gjson.Result, want string) bool { return v.Type == gjson.String && v.Str == want }
 
 // requestID is an id as it is written, if it is one: a safe integer without
 // fraction or exponent, or a text of 1 to 1,024 bytes.
-func (m *Machine) requestID(v gjson.Result) (string, bool) {
-	switch v.Type {
-	case gjson.String:
-		if !identifier(v.Str, m.l.IdentifierBytes) {
-			return "", false
-		}
-		return `"` + v.Str, true // apart from numbers, and equal for equal texts
-	case gjson.Number:
-		n, err := strconv.ParseInt(v.Raw, 10, 64)
-		if err != nil || strconv.FormatInt(n, 10) != v.Raw || n > 1<<53-1 || n < -(1<<53-1) {
-			return "", false
-		}
-		return v.Raw, true
+func (m *Machine) requestID(v value) (string, bool) {
+	if v.isNumber() {
+		n, err := strconv.ParseInt(string(v), 10, 64)
+		return string(v), err == nil && strconv.FormatInt(n, 10) == string(v) && safe(n)
 	}
-	return "", false
+	text, ok := v.identifier(m.l.IdentifierBytes)
+	if !ok {
+		return "", false
+	}
+	return `"` + string(text), true // apart from numbers, and equal for equal texts
 }
 
-// one says whether v is the number 1.
-func one(v gjson.Result) bool { return v.Type == gjson.Number && v.Num == 1 }
+// safe says whether every reader of JSON knows n as it is.
+func safe(n int64) bool { return -(1<<53-1) <= n && n <= 1<<53-1 }
 
-func emptyObject(v gjson.Result) bool {
-	_, ok := members(v)
+func emptyObject(v value) bool {
+	_, ok := v.only()
 	return ok
 }
 
-func emptyArray(v gjson.Result) bool { return v.IsArray() && len(v.Array()) == 0 }
+func emptyArray(v value) bool {
+	for range v.items {
+		return false
+	}
+	return v.isArray()
+}

@@ -1,10 +1,8 @@
 package acpprofile
 
 import (
+	"bytes"
 	"strconv"
-	"strings"
-
-	"github.com/tidwall/gjson"
 )
 
 // Native decides on one line of the native client, without its newline.
@@ -22,13 +20,15 @@ func (m *Machine) Native(b []byte) (Decision, error) {
 	switch {
 	case !ok || f.extra:
 		return m.native("a line is no JSON-RPC message")
-	case !f.hasMethod:
+	case !f.method.exists():
 		return m.reply(f)
-	case f.method.Type != gjson.String || f.hasResult || f.hasError:
+	case !f.method.isString() || f.result.exists() || f.failure.exists():
 		return m.native("a line is no JSON-RPC message")
-	case f.method.Str == methodUpdate:
+	}
+	switch string(f.method.text()) {
+	case methodUpdate:
 		return m.update(f)
-	case f.method.Str == methodPermission:
+	case methodPermission:
 		return m.permission(f)
 	}
 	return m.native("the client asks for what it was not offered")
@@ -37,14 +37,14 @@ func (m *Machine) Native(b []byte) (Decision, error) {
 // permission answers a permission request: always, at once, and with no.
 func (m *Machine) permission(f frame) (Decision, error) {
 	id, valid := m.requestID(f.id)
-	if !f.hasID || !valid || m.permissions[id] {
+	if !valid || m.permissions[id] {
 		return m.native("a permission request has no new id")
 	}
 	if len(m.permissions) >= m.l.Permissions {
 		return m.native("more permission requests than there may be")
 	}
 	m.permissions[id] = true
-	line := append([]byte(`{"jsonrpc":"2.0","id":`), f.id.Raw...)
+	line := append([]byte(`{"jsonrpc":"2.0","id":`), f.id...)
 	return Decision{ToNative: [][]byte{append(line, `,"result":{"outcome":{"outcome":"cancelled"}}}`...)}}, nil
 }
 
@@ -58,44 +58,50 @@ const (
 	malformed
 )
 
-// fields are the members of an update that anything depends on, found in one
-// pass: an update may be long.
-type fields struct{ meta, kind, content, messageID, entries gjson.Result }
+// fields are the members of an update that anything depends on.
+type fields struct{ meta, kind, contentType, text, messageID, entries value }
 
-func readUpdate(v gjson.Result) (f fields) {
-	v.ForEach(func(k, value gjson.Result) bool {
-		switch k.Str {
+// readUpdate reads an update in one pass: it may be long.
+func readUpdate(in *cursor) (u fields) {
+	for name := range in.members {
+		switch string(name) {
 		case "_meta":
-			f.meta = value
+			u.meta = in.value()
 		case "sessionUpdate":
-			f.kind = value
-		case "content":
-			f.content = value
+			u.kind = in.value()
 		case "messageId":
-			f.messageID = value
+			u.messageID = in.value()
 		case "entries":
-			f.entries = value
+			u.entries = in.value()
+		case "content":
+			for name := range in.members {
+				switch string(name) {
+				case "type":
+					u.contentType = in.value()
+				case "text":
+					u.text = in.value()
+				}
+			}
 		}
-		return true
-	})
-	return f
+	}
+	return u
 }
 
 // failure reads jetbrains.air.sessionFailure below a _meta. The version is a member
 // of air, as clients send it, or of sessionFailure, as the rule can be read.
-func failure(meta gjson.Result) severity {
-	air := member(member(meta, "jetbrains"), "air")
-	failure := member(air, "sessionFailure")
-	if !failure.Exists() || failure.Type == gjson.Null {
+func failure(meta value) severity {
+	air := meta.member("jetbrains").member("air")
+	failure := air.member("sessionFailure")
+	if !failure.exists() || failure.isNull() {
 		return none
 	}
-	outer, inner := member(air, "version"), member(failure, "version")
-	level := member(failure, "severity")
+	outer, inner := air.member("version"), failure.member("version")
+	level := failure.member("severity")
 	switch {
-	case outer.Exists() && !one(outer), inner.Exists() && !one(inner), !outer.Exists() && !inner.Exists():
-	case isText(level, "warning"):
+	case outer.exists() && !outer.one(), inner.exists() && !inner.one(), !outer.exists() && !inner.exists():
+	case level.is("warning"):
 		return warning
-	case isText(level, "error"):
+	case level.is("error"):
 		return grave
 	}
 	return malformed
@@ -109,29 +115,29 @@ func (m *Machine) reported() (Decision, error) {
 
 // update projects a session/update.
 func (m *Machine) update(f frame) (Decision, error) {
-	var session, body gjson.Result
-	ok := f.params.IsObject()
-	if ok {
-		f.params.ForEach(func(k, v gjson.Result) bool {
-			switch k.Str {
-			case "sessionId":
-				session = v
-			case "update":
-				body = v
-			case "_meta":
-			default:
-				ok = false
-			}
-			return ok
-		})
+	var session value
+	var u fields
+	known := false
+	in := cursor{doc: f.params}
+	for name := range in.members {
+		switch string(name) {
+		case "sessionId":
+			session = in.value()
+		case "update":
+			known = in.isObject()
+			u = readUpdate(&in)
+		case "_meta":
+		default:
+			return m.native("an update is malformed")
+		}
 	}
-	if f.hasID || !ok || session.Type != gjson.String || !identifier(session.Str, m.l.IdentifierBytes) || !body.IsObject() {
+	id, valid := session.identifier(m.l.IdentifierBytes)
+	if f.id.exists() || !valid || !known {
 		return m.native("an update is malformed")
 	}
 	if m.updates++; m.updates > m.l.Updates {
 		return m.native("more updates than there may be")
 	}
-	u := readUpdate(body)
 	level := failure(u.meta)
 	switch level {
 	case malformed:
@@ -148,13 +154,13 @@ func (m *Machine) update(f frame) (Decision, error) {
 		m.notice = m.notice || level == warning
 		return Decision{}, nil
 	}
-	if session.Str != m.session {
+	if string(id) != m.session {
 		return m.native("an update names another session")
 	}
 	if level == warning {
 		return Decision{ToAdapter: [][]byte{m.warn()}}, nil
 	}
-	switch u.kind.Str {
+	switch string(u.kind.text()) {
 	case "agent_message_chunk":
 		return m.text(u)
 	case "plan":
@@ -179,33 +185,21 @@ func (m *Machine) text(u fields) (Decision, error) {
 	if !m.Prompting() {
 		return m.native("text came outside a prompt")
 	}
-	var kind, text gjson.Result
-	if u.content.IsObject() {
-		u.content.ForEach(func(k, v gjson.Result) bool {
-			switch k.Str {
-			case "type":
-				kind = v
-			case "text":
-				text = v
-			}
-			return true
-		})
-	}
-	if !isText(kind, "text") {
+	if !u.contentType.is("text") {
 		return Decision{}, nil
 	}
-	if text.Type != gjson.String {
+	if !u.text.isString() {
 		return m.native("a text is no text")
 	}
-	if m.textBytes += len(text.Str); m.textBytes > m.l.TextBytes {
+	if m.textBytes += u.text.textBytes(); m.textBytes > m.l.TextBytes {
 		return m.native("more text than there may be")
 	}
 	// The text goes on as it was written: it is checked JSON, and unpacking it
 	// to pack it again would change nothing but the time.
-	b := append(m.updateHead(len(text.Raw)), `"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":`...)
-	b = append(append(b, text.Raw...), '}')
-	if id := u.messageID; id.Type == gjson.String && identifier(id.Str, m.l.IdentifierBytes) {
-		b = quote(append(b, `,"messageId":`...), id.Str)
+	b := append(m.updateHead(len(u.text)), `"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":`...)
+	b = append(append(b, u.text...), '}')
+	if id, ok := u.messageID.identifier(m.l.IdentifierBytes); ok {
+		b = quote(append(b, `,"messageId":`...), id)
 	}
 	return Decision{ToAdapter: [][]byte{append(b, "}}}"...)}}, nil
 }
@@ -214,28 +208,31 @@ func (m *Machine) plan(u fields) (Decision, error) {
 	if !m.Prompting() {
 		return m.native("a plan came outside a prompt")
 	}
-	entries := u.entries
-	if !entries.IsArray() {
+	if !u.entries.isArray() {
 		return m.native("a plan is malformed")
 	}
-	b := append(m.updateHead(len(u.entries.Raw)), `"sessionUpdate":"plan","entries":[`...)
-	for i, e := range entries.Array() {
-		content, priority, status := member(e, "content"), member(e, "priority"), member(e, "status")
-		if content.Type != gjson.String || !among(priority, "high", "medium", "low") || !among(status, "pending", "in_progress", "completed") {
+	b := append(m.updateHead(len(u.entries)), `"sessionUpdate":"plan","entries":[`...)
+	first := true
+	for e := range u.entries.items {
+		content, priority, status := e.member("content"), e.member("priority"), e.member("status")
+		if !content.isString() || !among(priority, "high", "medium", "low") || !among(status, "pending", "in_progress", "completed") {
 			return m.native("a plan is malformed")
 		}
-		if i > 0 {
+		if !first {
 			b = append(b, ',')
 		}
-		b = quote(append(b, `{"content":`...), content.Str)
-		b = append(b, `,"priority":"`+priority.Str+`","status":"`+status.Str+`"}`...)
+		first = false
+		b = quote(append(b, `{"content":`...), content.text())
+		b = append(append(b, `,"priority":"`...), priority.text()...)
+		b = append(append(b, `","status":"`...), status.text()...)
+		b = append(b, `"}`...)
 	}
 	return Decision{ToAdapter: [][]byte{append(b, "]}}}"...)}}, nil
 }
 
-func among(v gjson.Result, words ...string) bool {
+func among(v value, words ...string) bool {
 	for _, w := range words {
-		if isText(v, w) {
+		if v.is(w) {
 			return true
 		}
 	}
@@ -245,17 +242,17 @@ func among(v gjson.Result, words ...string) bool {
 // reply projects the answer to the pending request.
 func (m *Machine) reply(f frame) (Decision, error) {
 	id, valid := m.requestID(f.id)
-	if f.hasParams || f.hasResult == f.hasError || !f.hasID || !valid || !m.pending || id != m.pendingID {
+	if f.params.exists() || f.result.exists() == f.failure.exists() || !valid || !m.pending || id != m.pendingID {
 		return m.native("a reply answers nothing that is pending")
 	}
-	head := append([]byte(`{"jsonrpc":"2.0","id":`), f.id.Raw...)
-	if f.hasError {
+	head := append([]byte(`{"jsonrpc":"2.0","id":`), f.id...)
+	if f.failure.exists() {
 		return m.refused(f, head)
 	}
-	if !f.result.IsObject() {
+	if !f.result.isObject() {
 		return m.native("a result is no object")
 	}
-	level := failure(member(f.result, "_meta"))
+	level := failure(f.result.member("_meta"))
 	switch level {
 	case malformed:
 		return m.native("a diagnostic is malformed")
@@ -285,14 +282,14 @@ const preferences = "failed to load configuration: Failed to synchronize managed
 // refused projects an error: a safe code and a fixed sentence. It settles the
 // conversation.
 func (m *Machine) refused(f frame, head []byte) (Decision, error) {
-	code, message, data := member(f.failure, "code"), member(f.failure, "message"), member(f.failure, "data")
-	n, err := strconv.ParseInt(code.Raw, 10, 64)
-	if !f.failure.IsObject() || code.Type != gjson.Number || err != nil || n > 1<<53-1 || n < -(1<<53-1) || message.Type != gjson.String {
+	code, message, data := f.failure.member("code"), f.failure.member("message"), f.failure.member("data")
+	n, err := strconv.ParseInt(string(code), 10, 64)
+	if err != nil || !safe(n) || !message.isString() {
 		return m.native("an error is malformed")
 	}
 	b := append(head, `,"error":{"code":`+strconv.FormatInt(n, 10)+`,"message":"Native ACP request failed"`...)
-	if m.c.Client == "codex" && m.pendingMethod == methodNew && n == -32603 && message.Str == "Internal error" &&
-		data.Type == gjson.String && strings.HasPrefix(data.Str, preferences) {
+	if m.c.Client == "codex" && m.pendingMethod == methodNew && n == -32603 && message.is("Internal error") &&
+		bytes.HasPrefix(data.text(), []byte(preferences)) {
 		b = append(b, `,"data":{"reason":"managed-preferences-unavailable"}`...)
 	}
 	m.pending, m.pendingID, m.pendingMethod = false, "", ""

@@ -2,23 +2,21 @@ package acpprofile
 
 import (
 	"strconv"
-
-	"github.com/tidwall/gjson"
 )
 
 // project reads the result of the pending request, takes its effect, and returns
 // what the adapter may see of it.
-func (m *Machine) project(result gjson.Result) ([]byte, bool) {
+func (m *Machine) project(result value) ([]byte, bool) {
 	switch m.pendingMethod {
 	case methodInitialize:
 		return m.projectInitialize(result)
 	case methodNew:
-		id := member(result, "sessionId")
-		if id.Type != gjson.String || !identifier(id.Str, m.l.IdentifierBytes) {
+		id, ok := result.member("sessionId").identifier(m.l.IdentifierBytes)
+		if !ok {
 			return nil, false
 		}
-		m.session = id.Str
-		return append(quote([]byte(`{"sessionId":`), id.Str), '}'), true
+		m.session = string(id)
+		return append(quote([]byte(`{"sessionId":`), id), '}'), true
 	case methodResume:
 		m.session = m.c.RestoreSessionID
 	case methodConfigure:
@@ -26,32 +24,32 @@ func (m *Machine) project(result gjson.Result) ([]byte, bool) {
 	case methodMode:
 		m.modeSet = true
 	case methodPrompt:
-		reason := member(result, "stopReason")
+		reason := result.member("stopReason")
 		if !among(reason, "end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled") {
 			return nil, false
 		}
 		m.settled = true
-		return []byte(`{"stopReason":"` + reason.Str + `"}`), true
+		return []byte(`{"stopReason":"` + string(reason.text()) + `"}`), true
 	case methodClose:
 		m.closed = true
 	}
 	return []byte("{}"), true
 }
 
-func (m *Machine) projectInitialize(result gjson.Result) ([]byte, bool) {
-	offered := func(v gjson.Result) (there, ok bool) {
-		if !v.Exists() || v.Type == gjson.Null {
+func (m *Machine) projectInitialize(result value) ([]byte, bool) {
+	offered := func(v value) (there, ok bool) {
+		if !v.exists() || v.isNull() {
 			return false, true
 		}
-		return true, v.IsObject()
+		return true, v.isObject()
 	}
-	agent := member(result, "agentCapabilities")
+	agent := result.member("agentCapabilities")
 	_, agentOK := offered(agent)
-	session := member(agent, "sessionCapabilities")
+	session := agent.member("sessionCapabilities")
 	_, sessionOK := offered(session)
-	canClose, closeOK := offered(member(session, "close"))
-	canResume, resumeOK := offered(member(session, "resume"))
-	if !one(member(result, "protocolVersion")) || !agentOK || !sessionOK || !closeOK || !resumeOK || m.c.RestoreSessionID != "" && !canResume {
+	canClose, closeOK := offered(session.member("close"))
+	canResume, resumeOK := offered(session.member("resume"))
+	if !result.member("protocolVersion").one() || !agentOK || !sessionOK || !closeOK || !resumeOK || m.c.RestoreSessionID != "" && !canResume {
 		return nil, false
 	}
 	m.initialized, m.canClose, m.canResume = true, canClose, canResume
@@ -73,19 +71,19 @@ func (m *Machine) projectInitialize(result gjson.Result) ([]byte, bool) {
 }
 
 // projectSetting demands that exactly the reviewed value is confirmed.
-func (m *Machine) projectSetting(result gjson.Result) ([]byte, bool) {
+func (m *Machine) projectSetting(result value) ([]byte, bool) {
 	want := m.c.Configuration[m.configured]
-	options := member(result, "configOptions")
-	if !options.IsArray() {
+	options := result.member("configOptions")
+	if !options.isArray() {
 		return nil, false
 	}
 	confirmed := 0
-	for _, o := range options.Array() {
-		if !isText(member(o, "id"), want.ID) {
+	for o := range options.items {
+		if !o.member("id").is(want.ID) {
 			continue
 		}
-		current := member(o, "currentValue")
-		if want.Boolean != nil && (!current.IsBool() || current.Bool() != *want.Boolean) || want.Boolean == nil && !isText(current, want.Value) {
+		current := o.member("currentValue")
+		if want.Boolean != nil && !current.isBool(*want.Boolean) || want.Boolean == nil && !current.is(want.Value) {
 			return nil, false
 		}
 		confirmed++
