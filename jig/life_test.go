@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -111,6 +112,38 @@ func TestAChangedByteOfWhatWasCapturedIsRefused(t *testing.T) {
 	require.Equal(t, 1, o.exit)
 	require.Contains(t, o.stdout, "PROJECT_STATE_INVALID")
 
+}
+
+// rule: J-068
+func TestAChangedByteOfACompiledPackageIsRefusedUntilTheNextReview(t *testing.T) {
+	p := reviewed(t, map[string]string{"flows/hello/FLOW.ts": hello})
+	forms, err := filepath.Glob(filepath.Join(p.dir, ".jig/compiled/*"))
+	require.NoError(t, err)
+	require.Len(t, forms, 1)
+	b, err := os.ReadFile(forms[0])
+	require.NoError(t, err)
+	require.Contains(t, string(b), "Hello")
+	require.NoError(t, os.Remove(forms[0]))
+	p.jig("run", "flow:flows/hello").is(1, "code", `"PROJECT_STATE_INVALID"`)
+	require.NoError(t, os.WriteFile(forms[0], bytes.Replace(b, []byte("Hello"), []byte("Jello"), 1), 0o444))
+	p.jig("run", "flow:flows/hello").is(1, "code", `"PROJECT_STATE_INVALID"`)
+	p.jig("review").is(0, "status", `"unchanged"`)
+	require.Contains(t, p.jig("run", "flow:flows/hello").is(0).stdout, "Hello, world!")
+}
+
+func TestAPackageThatDoesNotCompileSaysSoWhenItRuns(t *testing.T) {
+	p := reviewed(t, map[string]string{"flows/hello/FLOW.ts": hello, "flows/net/FLOW.ts": "import \"node:net\";\n" + hello})
+	forms, err := filepath.Glob(filepath.Join(p.dir, ".jig/compiled/*"))
+	require.NoError(t, err)
+	require.Len(t, forms, 1)
+	require.Contains(t, p.jig("run", "flow:flows/net").is(1).stdout, "a Flow has no network")
+	p.write(map[string]string{"flows/net/FLOW.ts": hello})
+	require.NoError(t, os.Remove(filepath.Join(p.dir, "flows/hello/FLOW.ts")))
+	p.write(map[string]string{"flows/hello/FLOW.ts": strings.Replace(hello, "Hello", "Good day", 1)})
+	p.approve()
+	require.Contains(t, p.jig("run", "flow:flows/net").is(0).stdout, "Hello, world!")
+	require.Contains(t, p.jig("run", "flow:flows/hello").is(0).stdout, "Good day, world!")
+	require.FileExists(t, forms[0], "it is the form of the other Flow now")
 }
 
 func TestAChangedCopyOfJigIsRefused(t *testing.T) {

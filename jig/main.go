@@ -28,6 +28,8 @@ func main() {
 		switch args[0] {
 		case cli.FlowCommand:
 			os.Exit(engine.FlowMain(args[1:]))
+		case cli.CompileCommand:
+			os.Exit(engine.CompileMain(args[1:]))
 		case project.DeclareCommand:
 			os.Exit(engine.DeclareMain(args[1:]))
 		case adapter.Command:

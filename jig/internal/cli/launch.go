@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync/atomic"
 
+	"github.com/magi-jig/magi-jig/jig/internal/engine"
 	"github.com/magi-jig/magi-jig/jig/internal/fault"
 	"github.com/magi-jig/magi-jig/jig/internal/flowpkg"
 	"github.com/magi-jig/magi-jig/jig/internal/httpres"
@@ -19,11 +20,17 @@ import (
 // scope.
 const FlowCommand = "__flow"
 
+// CompileCommand is the one that compiles a package for it, which also happens
+// inside a scope.
+const CompileCommand = "__compile"
+
 // launcher starts Flow processes in scopes.
 type launcher struct {
 	l    *sandbox.Launcher
 	jig  string
 	lock *os.File // of the run; every scope keeps it until it is dead
+
+	compiled map[string][]byte // forms by the digest of their package, where there are
 
 	unfenced atomic.Bool // the end of a scope was not proved, or not put away
 }
@@ -34,6 +41,14 @@ func (l *launcher) unclean() bool { return l.unfenced.Load() }
 func (l *launcher) StartFlow(ctx context.Context, p *flowpkg.Package) (tree.Process, error) {
 	s := sandbox.FlowSpec(l.jig, p.Dir, FlowCommand)
 	s.Sync = l.lock
+	if b := l.compiled[p.Digest]; b != nil {
+		f, err := sandbox.Sealed("compiled", b)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		s.Command, s.Extra = append(s.Command, engine.Compiled), []*os.File{f}
+	}
 	process, err := l.l.Start(ctx, s)
 	if err != nil {
 		return nil, startFailure(err)

@@ -159,6 +159,7 @@ func (a *app) decide(ctx context.Context, d *state.Dir, held *state.Reviewing, r
 		if r.o.plan {
 			return nil
 		}
+		a.compile(ctx, d, p)
 		return p.Refresh(d)
 	case r.o.plan:
 		r.status = statusApprovalRequired
@@ -187,6 +188,7 @@ func (a *app) decide(ctx context.Context, d *state.Dir, held *state.Reviewing, r
 		return err
 	}
 	r.status, r.number = statusApproved, number
+	a.compile(ctx, d, p)
 	// What nobody needs any more goes; that it stays harms nobody.
 	_ = d.Sweep(held, admittedPackages)
 	return nil

@@ -88,6 +88,7 @@ type prepared struct {
 	timeout  time.Duration
 	launcher *sandbox.Launcher
 	jig      string
+	compiled map[string][]byte
 	reach    *project.Reach
 	natives  *natives             // nil: no acp grant
 	warnings []project.Diagnostic // found before the run began
@@ -107,6 +108,7 @@ func (a *app) prepare(ctx context.Context, o runOptions) (*prepared, error) {
 	}
 	var number int64
 	var known state.KnownBinary
+	var forms state.KnownCompiled
 	unsettled := false
 	err = p.d.View(func(t *state.Tx) error {
 		if err := t.Own(); err != nil {
@@ -116,6 +118,9 @@ func (a *app) prepare(ctx context.Context, o runOptions) (*prepared, error) {
 			return err
 		}
 		if known, err = t.KnownBinary(); err != nil {
+			return err
+		}
+		if forms, err = t.KnownCompiled(); err != nil {
 			return err
 		}
 		number, p.content, err = admitted(t)
@@ -149,6 +154,9 @@ func (a *app) prepare(ctx context.Context, o runOptions) (*prepared, error) {
 	}
 	digest := ""
 	if p.jig, digest, err = p.d.Binary(a.self, known); err != nil {
+		return nil, err
+	}
+	if p.compiled, err = compiledForms(p, forms, digest); err != nil {
 		return nil, err
 	}
 	if p.native() {
@@ -315,7 +323,7 @@ func (a *app) surroundings(p *prepared) error {
 func (a *app) perform(ctx context.Context, p *prepared) ending {
 	look := a.lookForDrift(p)
 	show := newShow(a, p)
-	launcher := &launcher{l: p.launcher, jig: p.jig, lock: p.run.ScopeLock()}
+	launcher := &launcher{l: p.launcher, jig: p.jig, lock: p.run.ScopeLock(), compiled: p.compiled}
 	resources, err := a.resources(p)
 	scopes := &acp.Scopes{Launcher: p.launcher, Lock: p.run.ScopeLock()}
 	if err == nil && p.native() {

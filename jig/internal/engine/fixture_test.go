@@ -100,7 +100,8 @@ type flow struct {
 	files    map[string]string // by path; required
 	input    string            // default null
 	settings string
-	heap     int // bytes; 0: the default
+	heap     int  // bytes; 0: the default
+	compiled bool // the host has its compiled form
 	serve    func(*dispatch)
 	during   func(*running) // while it runs, beside it
 	grants   func(*host) map[string]channel.Grant
@@ -185,7 +186,11 @@ func run(t *testing.T, f flow) *ended {
 	exited := make(chan int, 1)
 	go func() {
 		defer outW.Close()
-		exited <- engine.Flow{Package: dir, Scratch: scratch, In: inR, Out: outW, Err: stderr}.WithHeap(f.heap).Run()
+		process := engine.Flow{Package: dir, Scratch: scratch, In: inR, Out: outW, Err: stderr}.WithHeap(f.heap)
+		if f.compiled {
+			process = process.WithCompiled()
+		}
+		exited <- process.Run()
 	}()
 	s.Start()
 	if f.during != nil {

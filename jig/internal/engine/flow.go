@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime/debug"
 
+	"github.com/magi-jig/magi-jig/jig/internal/engine/source"
 	"github.com/magi-jig/magi-jig/jig/internal/sandbox"
 )
 
@@ -21,17 +22,30 @@ const (
 	exitEngine = 70 // the engine itself
 )
 
+// Compiled is the argument of `jig __flow` that says: the compiled form of the
+// package, as [CompileMain] wrote it, is on descriptor 3. The host sees to it that
+// it is that package's, and this very program's.
+const Compiled = "compiled"
+
 // FlowMain is `jig __flow`: it bounds its own process and then runs the package
 // at [PackageDir] on descriptors 0 and 1. It returns the exit status.
 func FlowMain(args []string) int {
-	if len(args) > 0 {
-		fmt.Fprintln(os.Stderr, "jig: __flow takes no argument")
+	if len(args) > 1 || len(args) == 1 && args[0] != Compiled {
+		fmt.Fprintln(os.Stderr, "jig: __flow takes no argument but "+Compiled)
 		return exitEngine
 	}
 	if status := confine(); status != 0 {
 		return status
 	}
-	return Flow{Package: PackageDir, Scratch: ScratchDir, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}.Run()
+	f := Flow{Package: PackageDir, Scratch: ScratchDir, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	if len(args) == 1 {
+		var err error
+		if f.compiled, err = readCompiled(os.NewFile(3, Compiled)); err != nil {
+			os.Stderr.Write(Diagnostic{Code: CodeEngine, Message: err.Error()}.line())
+			return exitEngine
+		}
+	}
+	return f.Run()
 }
 
 // confine lowers what this process may use, before it reads anything foreign.
@@ -56,7 +70,8 @@ type Flow struct {
 	Out     io.Writer // frames of the Flow; required
 	Err     io.Writer // text and diagnostics; required
 
-	heapBytes int // of JavaScript values; 0: HeapBytes. Tests have less time.
+	compiled  *source.Compiled // nil: the package is compiled now
+	heapBytes int              // of JavaScript values; 0: HeapBytes. Tests have less time.
 }
 
 // Run executes the package and returns the exit status. The package sees its

@@ -47,6 +47,9 @@ func TestMainsRefuse(t *testing.T) {
 	}{
 		{"__flow", "", "", 70, "ENGINE_FAILED"},
 		{"__flow", "more", "", 70, "takes no argument"},
+		{"__flow", "compiled", "", 70, "ENGINE_FAILED"},
+		{"__compile", "", "", 1, "ENGINE_FAILED"},
+		{"__compile", "more", "", 70, "takes no argument"},
 		{"__declare", "more", "", 70, "takes no argument"},
 		{"__declare", "", "nonsense\n", 70, "ENGINE_FAILED"},
 	} {

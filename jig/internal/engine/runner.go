@@ -54,7 +54,9 @@ func newRunner(f Flow) (*runner, error) {
 	}
 	r := &runner{Flow: f, comp: component.New(component.Limits{}), started: time.Now(), stop: make(chan struct{})}
 	r.files.mounts = []mount{{PackageDir, root, false}, {ScratchDir, scratch, true}}
-	r.modules = newModules(source.NewPackage(root.FS(), PackageDir), r)
+	pkg := source.NewPackage(root.FS(), PackageDir)
+	pkg.Use(f.compiled)
+	r.modules = newModules(pkg, r)
 	// The parser and the realm both take their time to begin, so they do it side
 	// by side.
 	ready := make(chan prepared, 1)

@@ -170,6 +170,10 @@ func (c *closers) close() {
 	c.files = nil
 }
 
+// Sealed is memory with the given bytes that nobody can change, read from its
+// start. It can be lent to a scope in Spec.Extra; the caller closes it.
+func Sealed(name string, content []byte) (*os.File, error) { return memfile(name, content) }
+
 // memfile is sealed memory with the given bytes, read from its start.
 func memfile(name string, content []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate("jig-"+name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)

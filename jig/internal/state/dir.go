@@ -16,6 +16,7 @@ const Folder = ".jig"
 const (
 	databaseName = "state.db"
 	packagesName = "packages"
+	compiledName = "compiled"
 	binName      = "bin"
 	runsName     = "runs"
 	reviewName   = "review.lock"

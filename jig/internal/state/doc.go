@@ -5,12 +5,17 @@
 //	.jig/              0700
 //	  state.db         one bbolt file; no other package opens it
 //	  packages/        captured packages by digest, files 0444
+//	  compiled/        compiled forms of the packages by digest, files 0444
 //	  bin/<sha256>     the jig binary, 0555
 //	  runs/<id>/       of a run that is alive: coordinator.lock and scope.lock
 //
 // A command opens the database for one short transaction at a time and closes
 // it again, so several runs and a review may be alive at once. Nothing that can
 // take long happens inside a transaction.
+//
+// A review has the packages compiled that were admitted, so that a run starts
+// sooner. A form belongs to one package and to one copy of jig; without one, or
+// after an upgrade until the next review, a run compiles what it needs itself.
 //
 // # Trust
 //

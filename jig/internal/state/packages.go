@@ -64,7 +64,10 @@ func (d *Dir) Sweep(r *Reviewing, keep func(*Tx) (packages []string, err error))
 			}
 		}
 		d.sweepTemporary()
-		if err := d.sweepFolder(packagesName, keeping); err != nil || alive {
+		if err := d.sweepFolder(packagesName, keeping); err != nil {
+			return err
+		}
+		if err := t.sweepCompiled(keeping); err != nil || alive {
 			return err // a living run may execute any copy
 		}
 		var known binaryRecord

@@ -23,12 +23,13 @@ const (
 	// content has checksums of its own.
 	SessionsBucket = "sessions"
 
-	formatKey  = "format"
-	projectKey = "project"
-	epochKey   = "epoch"
-	sealKey    = "seal"
-	binaryKey  = "binary"
-	headKey    = "head"
+	formatKey   = "format"
+	projectKey  = "project"
+	epochKey    = "epoch"
+	sealKey     = "seal"
+	binaryKey   = "binary"
+	compiledKey = "compiled"
+	headKey     = "head"
 )
 
 var buckets = []string{metaBucket, admissionBucket, runsBucket, SessionsBucket}

@@ -3,6 +3,7 @@ package source
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -15,6 +16,8 @@ import (
 type Package struct {
 	fsys  fs.FS
 	mount string // where the Flow sees it
+
+	compiled *Compiled // nil: none; set before use
 
 	mu        sync.Mutex
 	manifests map[string]*manifest // package.json by folder; nil: none there; guarded by mu
@@ -148,6 +151,9 @@ func kindOf(extension string) string {
 // every file, before anything runs.
 // files are those that were judged.
 func (p *Package) Check(entry string) (found []*Problem, files []string) {
+	if p.compiled != nil && p.compiled.entry == entry {
+		return nil, slices.Collect(maps.Keys(p.compiled.code))
+	}
 	var mu sync.Mutex
 	resolve := func(importer string, args api.OnResolveArgs) api.OnResolveResult {
 		require := args.Kind == api.ResolveJSRequireCall || args.Kind == api.ResolveJSRequireResolve

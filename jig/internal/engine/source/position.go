@@ -3,20 +3,23 @@ package source
 import (
 	"sort"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 )
 
-// Map leads from a place in transformed code back to what the author wrote.
+// Map leads from a place in transformed code back to what the author wrote. It is
+// read when somebody asks first, which most Flows never do.
 type Map struct {
-	lines [][]segment // by line of the code, from 0
+	mappings string // of a source map with one source
+	lines    func() [][]segment
 }
 
 // segment says where the code from column on comes from. All count from 0, in
 // UTF-16 units, as esbuild counts.
 type segment struct{ column, line, sourceColumn int }
 
-// readMap reads a source map with one source, or returns nil.
+// readMap takes a source map with one source, or returns nil.
 func readMap(raw []byte) *Map {
 	var f struct {
 		Mappings string `json:"mappings"`
@@ -24,9 +27,17 @@ func readMap(raw []byte) *Map {
 	if json.Unmarshal(raw, &f) != nil {
 		return nil
 	}
-	m := &Map{}
+	return newMap(f.Mappings)
+}
+
+func newMap(mappings string) *Map {
+	return &Map{mappings: mappings, lines: sync.OnceValue(func() [][]segment { return readMappings(mappings) })}
+}
+
+// readMappings gives the segments by line of the code, from 0.
+func readMappings(mappings string) (lines [][]segment) {
 	line, sourceColumn := 0, 0
-	for text := range strings.SplitSeq(f.Mappings, ";") {
+	for text := range strings.SplitSeq(mappings, ";") {
 		column := 0
 		var segments []segment
 		for field := range strings.SplitSeq(text, ",") {
@@ -41,9 +52,9 @@ func readMap(raw []byte) *Map {
 			sourceColumn += n[3]
 			segments = append(segments, segment{column, line, sourceColumn})
 		}
-		m.lines = append(m.lines, segments)
+		lines = append(lines, segments)
 	}
-	return m
+	return lines
 }
 
 const base64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
@@ -71,10 +82,14 @@ func decodeVLQ(s string) (out []int) {
 // Original gives the place in the author's file for a line and column of the
 // code, all from 1.
 func (m *Map) Original(line, column int) (int, int, bool) {
-	if m == nil || line < 1 || line > len(m.lines) {
+	if m == nil || line < 1 {
 		return 0, 0, false
 	}
-	segments := m.lines[line-1]
+	lines := m.lines()
+	if line > len(lines) {
+		return 0, 0, false
+	}
+	segments := lines[line-1]
 	i := sort.Search(len(segments), func(i int) bool { return segments[i].column > column-1 })
 	if i == 0 {
 		return 0, 0, false

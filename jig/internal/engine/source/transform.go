@@ -25,6 +25,9 @@ type Code struct {
 // Load reads and transforms one file of the package. main says that it is the
 // entry.
 func (p *Package) Load(file string, main bool) (*Code, *Problem) {
+	if code := p.compiledCode(file); code != nil {
+		return code, nil
+	}
 	raw, err := read(p.fsys, file)
 	if err != nil {
 		return nil, &Problem{Path: file, Message: "it cannot be loaded: " + err.Error()}
@@ -121,6 +124,9 @@ var (
 
 // IsCommonJS says whether a file of the package is a CommonJS module.
 func (p *Package) IsCommonJS(file string) bool {
+	if code := p.compiledCode(file); code != nil {
+		return code.CommonJS
+	}
 	if e := path.Ext(file); e != ".js" && e != ".cjs" && e != ".cts" {
 		return false
 	}
