@@ -3,11 +3,12 @@
 // esbuild takes the types out of one file at a time, QuickJS runs the result;
 // no Node, no Bun, no compiler.
 //
-// [CompileMain] is what `jig __compile` does: it makes the compiled form of a
-// package, with which [FlowMain] needs no parser. [FlowMain] is what `jig __flow` does: the package lies at /package, scratch at
-// /scratch, Run/0 is spoken on descriptors 0 and 1. [DeclareMain] is what `jig
-// __declare` does. Both lower their own resource limits before they read a byte
-// that somebody else wrote. [Flow] is the same without the process around it.
+// [FlowMain] is what `jig __flow` does: the package lies at /package, scratch at
+// /scratch, Run/0 is spoken on descriptors 0 and 1. [CompileMain] is what `jig
+// __compile` does: it makes the compiled form of a package, with which FlowMain
+// needs no parser. [DeclareMain] is what `jig __declare` does. All three lower
+// their own resource limits before they read a byte that somebody else wrote.
+// [Flow] is the same without the process around it.
 //
 // # What a Flow can and cannot do
 //
