@@ -103,6 +103,9 @@ func (d *Dir) open(readOnly bool) (*bolt.DB, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fail(ErrNone, "nothing has been reviewed here yet")
 	}
+	if what := instead(d.file(databaseName)); what != "" {
+		return nil, failBecause(ErrInvalid, err, notTheFile(what))
+	}
 	return nil, failBecause(ErrInvalid, err, "the state file cannot be used")
 }
 
@@ -144,10 +147,18 @@ func (d *Dir) current(f *os.File) (bool, error) {
 		return false, failBecause(ErrInvalid, err, "the state file cannot be examined")
 	}
 	named, err := os.Lstat(d.file(databaseName))
-	if err != nil || !named.Mode().IsRegular() {
+	if err != nil {
 		return false, failBecause(ErrInvalid, err, "the state file is gone")
 	}
+	if what := instead(d.file(databaseName)); what != "" {
+		return false, fail(ErrInvalid, "%s", notTheFile(what))
+	}
 	return os.SameFile(ours, named), nil
+}
+
+// notTheFile names what stands where the database should.
+func notTheFile(what string) string {
+	return Folder + "/" + databaseName + " is " + what + ", and not the file that jig keeps its state in"
 }
 
 var native = binary.NativeEndian
