@@ -207,10 +207,11 @@ func TestAMovedProjectIsTheSame(t *testing.T) {
 func TestAStateThatOthersCouldReadIsUnsafe(t *testing.T) {
 	p := reviewed(t, map[string]string{"flows/hello/FLOW.ts": hello})
 	require.NoError(t, os.Chmod(filepath.Join(p.dir, ".jig"), 0o755))
-	p.jig("run", "flow:flows/hello").is(1, "code", `"PROJECT_UNSAFE"`)
+	p.jig("run", "flow:flows/hello").is(1, "code", `"PROJECT_UNSAFE"`, "message", `".jig is open to others"`,
+		"diagnostics", `[{"code":"PROJECT_UNSAFE","hint":"run: chmod 700 .jig","message":".jig is open to others"}]`)
 	o := p.jig("review", "--yes")
 	require.Equal(t, 1, o.exit)
-	require.Contains(t, o.stdout, `"PROJECT_UNSAFE"`)
+	require.Contains(t, o.stdout, `{"code":"PROJECT_UNSAFE","hint":"run: chmod 700 .jig","message":".jig is open to others"}`)
 	require.NoError(t, os.Chmod(filepath.Join(p.dir, ".jig"), 0o700))
 	p.jig("run", "flow:flows/hello").is(0)
 }

@@ -102,7 +102,7 @@ func refusalOf(err error) *refusal {
 	case errors.Is(err, state.ErrBusy):
 		return refuse(codeBusy, err.Error())
 	case errors.Is(err, state.ErrUnsafe):
-		return refuse(codeUnsafe, err.Error())
+		return &refusal{code: codeUnsafe, message: err.Error(), hint: state.Correction(err), cause: err}
 	case errors.Is(err, state.ErrInvalid), errors.Is(err, flowpkg.ErrChanged), errors.Is(err, project.ErrChanged):
 		return &refusal{code: codeStateInvalid, message: strings.TrimPrefix(err.Error(), "flowpkg: "), hint: "if nobody meant to change .jig, move it away and review again", cause: err}
 	case errors.As(err, &unusable):

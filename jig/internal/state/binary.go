@@ -34,12 +34,12 @@ type fingerprint struct {
 func (d *Dir) Binary(self string, known KnownBinary) (path, digest string, err error) {
 	f, err := os.Open(self)
 	if err != nil {
-		return "", "", failBecause(ErrUnsafe, err, "jig cannot read its own program")
+		return "", "", fixed(failBecause(ErrUnsafe, err, "jig cannot read its own program"), "let the user who runs jig read the program's file; jig reaches it through /proc, which has to be mounted")
 	}
 	defer f.Close()
 	source, err := fingerprintOf(f)
 	if err != nil {
-		return "", "", failBecause(ErrUnsafe, err, "jig cannot read its own program")
+		return "", "", fixed(failBecause(ErrUnsafe, err, "jig cannot read its own program"), "let the user who runs jig read the program's file; jig reaches it through /proc, which has to be mounted")
 	}
 	if known.record.Source == source {
 		path = d.binary(known.record.Digest)

@@ -80,13 +80,17 @@ func look(project string) (*Dir, error) {
 	case err != nil:
 		return nil, failBecause(ErrUnsafe, err, "the folder .jig cannot be read")
 	case !info.IsDir():
-		return nil, fail(ErrUnsafe, ".jig is not a folder")
+		what := instead(path)
+		if what == "" {
+			what = "a plain file"
+		}
+		return nil, fixed(fail(ErrUnsafe, ".jig is %s, and not a folder", what), "move it away: jig review makes the folder")
 	case info.Mode().Perm()&0o077 != 0:
-		return nil, fail(ErrUnsafe, ".jig is open to others; run: chmod 700 .jig")
+		return nil, fixed(fail(ErrUnsafe, ".jig is open to others"), "run: chmod 700 .jig")
 	}
 	at, owner := placeOf(info)
 	if owner != os.Geteuid() {
-		return nil, fail(ErrUnsafe, ".jig belongs to another user; run jig as its owner")
+		return nil, fixed(fail(ErrUnsafe, ".jig belongs to another user"), "run jig as its owner, or move .jig away and review again")
 	}
 	if err := checkFileSystem(path); err != nil {
 		return nil, err

@@ -82,6 +82,7 @@ var (
 type failure struct {
 	kind   error
 	reason string
+	fix    string // what to do about it; empty: what the cause suggests
 	cause  error
 }
 

@@ -61,7 +61,7 @@ func checkFileSystem(path string) error {
 	if name == "" {
 		return nil
 	}
-	return fail(ErrUnsafe, "the project is on a network file system (%s), where locks do not hold; keep it on a local disk", name)
+	return fixed(fail(ErrUnsafe, "the project is on a network file system (%s), where locks do not hold", name), "keep the project on a local disk")
 }
 
 // mountType is the type of the mount that path lies on, from mountinfo.
