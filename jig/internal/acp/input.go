@@ -45,9 +45,9 @@ func (r *Resource) read(c tree.ResourceCall) (order, *fault.Error) {
 	}
 	switch {
 	case !o.RetainSessions:
-		return o, fault.New(fault.Unavailable, "the grant retains no sessions")
+		return o, fault.New(fault.Unavailable, "the grant retains no sessions: it has no retainSessions: true")
 	case o.Client != "codex":
-		return o, fault.New(fault.Unavailable, "sessions of this client are not retained")
+		return o, fault.New(fault.Unavailable, "sessions of this client are not retained; only those of codex are")
 	case r.o.Sessions == nil:
 		return o, fault.New(fault.Unavailable, "this host retains no sessions")
 	}

@@ -49,16 +49,22 @@ func TestInputsThatAreNot(t *testing.T) {
 func TestASessionNeedsAGrantAClientAndAStore(t *testing.T) {
 	// rule: F-017, F-125, J-085, J-196, P-071
 	retain := `{"session":{"retain":true}}`
+	const nothing = "the slot has no grant of a native conversation"
 	for _, c := range []struct {
 		keeper acp.SessionKeeper
 		grant  string
+		says   string
 	}{
-		{&keeper{}, codex}, {&keeper{}, `{"kind":"acp","client":"claude","retainSessions":true}`}, {&keeper{}, `{"kind":"acp","client":"pi","retainSessions":true}`},
-		{nil, keeps}, {&keeper{}, `{"kind":"http"}`}, {&keeper{}, `{}`}, {&keeper{}, ``},
+		{&keeper{}, codex, "the grant retains no sessions: it has no retainSessions: true"},
+		{&keeper{}, `{"kind":"acp","client":"claude","retainSessions":true}`, "sessions of this client are not retained; only those of codex are"},
+		{&keeper{}, `{"kind":"acp","client":"pi","retainSessions":true}`, "sessions of this client are not retained; only those of codex are"},
+		{nil, keeps, "this host retains no sessions"},
+		{&keeper{}, `{"kind":"http"}`, nothing}, {&keeper{}, `{}`, nothing}, {&keeper{}, ``, nothing},
 	} {
 		f := admit(t, c.keeper, c.grant, retain)
 		require.NotNil(t, f, c.grant)
 		require.Equal(t, fault.Unavailable, f.Code, c.grant)
+		require.Equal(t, c.says, f.Message, c.grant)
 		f = admit(t, c.keeper, c.grant, `{"session":{"restore":"`+given+`"}}`)
 		require.Equal(t, fault.Unavailable, f.Code, "a reference does not replace the grant")
 	}
