@@ -20,17 +20,19 @@
 // A cancel is allowed once a prompt, from its dispatch until close. Where the
 // prompt has settled by then, by a result or by an error, the cancel is consumed
 // and nothing is written; a second one for the same prompt is a violation. What
-// is forwarded is written anew in canonical form, on one line. White space before
-// a slash is what Unicode calls white space, with U+FEFF and without U+0085. A native id or reply is
-// compared as written: 3.0 does not answer 3.
+// the adapter sends is written anew in canonical form, on one line. What the client
+// says goes on in the closed form, its text with the escapes that it came with, and
+// a text update that has nothing else goes on as it is, its members in any order.
+// White space before a slash is what Unicode calls white space, with U+FEFF and
+// without U+0085. A native id or reply is compared as written: 3.0 does not answer 3.
 //
 // # Limits
 //
 // See [Limits]. Nothing is ever given back, not between prompts either.
 //
 // A frame is checked once, whole, as JSON/0 (run-0 2), and read after that without
-// a second check. What a decision holds is its own: it shares no memory with the
-// frame, which is neither changed nor kept.
+// a second check. It is neither changed nor kept; see [Decision] for the one line
+// that is handed on as it is.
 //
 // # Errors
 //

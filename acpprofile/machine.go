@@ -25,7 +25,9 @@ func (f *Failure) Error() string { return "acpprofile: " + f.Side + ": " + f.Wha
 // ErrClosed is the answer to everything after a violation.
 var ErrClosed = errors.New("acpprofile: the conversation is closed after a failure")
 
-// Decision says what to do with a frame. The slices are the caller's.
+// Decision says what to do with a frame. The slices are the caller's. One of
+// ToAdapter can be the line that was given, where it is all and only what the
+// adapter may see: whoever gives a line leaves it alone until it has been sent.
 type Decision struct {
 	ToNative  [][]byte // lines without newline, in order
 	ToAdapter [][]byte // frames, in order

@@ -27,7 +27,7 @@ func (m *Machine) Native(b []byte) (Decision, error) {
 	}
 	switch string(f.method.text()) {
 	case methodUpdate:
-		return m.update(f)
+		return m.update(f, b)
 	case methodPermission:
 		return m.permission(f)
 	}
@@ -58,11 +58,14 @@ const (
 	malformed
 )
 
-// fields are the members of an update that anything depends on.
-type fields struct{ meta, kind, contentType, text, messageID, entries value }
+// fields are what anything depends on in an update and beside it.
+type fields struct {
+	session, meta, kind, contentType, text, messageID, entries value
+	object                                                     bool
+}
 
-// readUpdate reads an update in one pass: it may be long.
-func readUpdate(in *cursor) (u fields) {
+// read reads an update in one pass: it may be long.
+func (u *fields) read(in *cursor) {
 	for name := range in.members {
 		switch string(name) {
 		case "_meta":
@@ -84,7 +87,6 @@ func readUpdate(in *cursor) (u fields) {
 			}
 		}
 	}
-	return u
 }
 
 // failure reads jetbrains.air.sessionFailure below a _meta. The version is a member
@@ -114,25 +116,23 @@ func (m *Machine) reported() (Decision, error) {
 }
 
 // update projects a session/update.
-func (m *Machine) update(f frame) (Decision, error) {
-	var session value
+func (m *Machine) update(f frame, line []byte) (Decision, error) {
 	var u fields
-	known := false
 	in := cursor{doc: f.params}
 	for name := range in.members {
 		switch string(name) {
 		case "sessionId":
-			session = in.value()
+			u.session = in.value()
 		case "update":
-			known = in.isObject()
-			u = readUpdate(&in)
+			u.object = in.isObject()
+			u.read(&in)
 		case "_meta":
 		default:
 			return m.native("an update is malformed")
 		}
 	}
-	id, valid := session.identifier(m.l.IdentifierBytes)
-	if f.id.exists() || !valid || !known {
+	id, valid := u.session.identifier(m.l.IdentifierBytes)
+	if f.id.exists() || !valid || !u.object {
 		return m.native("an update is malformed")
 	}
 	if m.updates++; m.updates > m.l.Updates {
@@ -162,18 +162,23 @@ func (m *Machine) update(f frame) (Decision, error) {
 	}
 	switch string(u.kind.text()) {
 	case "agent_message_chunk":
-		return m.text(u)
+		return m.text(u, line)
 	case "plan":
 		return m.plan(u)
 	}
 	return Decision{}, nil
 }
 
+// A projected update begins with these two, and its session between them.
+const (
+	updateStart = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":`
+	updateBody  = `,"update":{`
+)
+
 // updateHead begins a projected update, with room for more bytes.
 func (m *Machine) updateHead(more int) []byte {
 	b := make([]byte, 0, more+len(m.session)+256)
-	b = append(b, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":`...)
-	return append(quote(b, m.session), `,"update":{`...)
+	return append(quote(append(b, updateStart...), m.session), updateBody...)
 }
 
 // warn is the closed form of a warning.
@@ -181,7 +186,16 @@ func (m *Machine) warn() []byte {
 	return append(m.updateHead(0), `"sessionUpdate":"session_info_update","_meta":{"notice":{"code":"NATIVE_WARNING"}}}}}`...)
 }
 
-func (m *Machine) text(u fields) (Decision, error) {
+// What stands before the text of a projected text, behind it, before the message
+// id, and at the end.
+const (
+	textStart = `"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":`
+	textClose = `}`
+	textID    = `,"messageId":`
+	textEnd   = `}}}`
+)
+
+func (m *Machine) text(u fields, line []byte) (Decision, error) {
 	if !m.Prompting() {
 		return m.native("text came outside a prompt")
 	}
@@ -194,14 +208,31 @@ func (m *Machine) text(u fields) (Decision, error) {
 	if m.textBytes += u.text.textBytes(); m.textBytes > m.l.TextBytes {
 		return m.native("more text than there may be")
 	}
-	// The text goes on as it was written: it is checked JSON, and unpacking it
-	// to pack it again would change nothing but the time.
-	b := append(m.updateHead(len(u.text)), `"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":`...)
-	b = append(append(b, u.text...), '}')
-	if id, ok := u.messageID.identifier(m.l.IdentifierBytes); ok {
-		b = quote(append(b, `,"messageId":`...), id)
+	if _, ok := u.messageID.identifier(m.l.IdentifierBytes); !ok {
+		u.messageID = nil
 	}
-	return Decision{ToAdapter: [][]byte{append(b, "}}}"...)}}, nil
+	if len(line) == u.textSize() {
+		return Decision{ToAdapter: [][]byte{line[:len(line):len(line)]}}, nil
+	}
+	// The strings go on as they were written: they are checked JSON, and unpacking
+	// them to pack them again would change nothing but the time.
+	b := append(m.updateHead(len(u.text)+len(u.messageID)), textStart...)
+	b = append(append(b, u.text...), textClose...)
+	if u.messageID.exists() {
+		b = append(append(b, textID...), u.messageID...)
+	}
+	return Decision{ToAdapter: [][]byte{append(b, textEnd...)}}, nil
+}
+
+// textSize is the length of the projection of a text. All that it has was read from
+// the line, where nothing can stand shorter. So a line of that very length has
+// nothing else, not a space, and is its own projection but for the order of members.
+func (u *fields) textSize() int {
+	size := len(updateStart) + len(u.session) + len(updateBody) + len(textStart) + len(u.text) + len(textClose) + len(textEnd)
+	if u.messageID.exists() {
+		size += len(textID) + len(u.messageID)
+	}
+	return size
 }
 
 func (m *Machine) plan(u fields) (Decision, error) {

@@ -84,8 +84,52 @@ var stages = []func(*testing.T, acpprofile.Config) *rig{
 	opened, prompted, settled,
 }
 
+// A text update goes on as it is exactly where it has nothing that the adapter may
+// not see, and nothing that need not be there.
+func TestATextThatHoldsNothingElseGoesOnAsItIs(t *testing.T) {
+	// rule: P-055, F-091
+	const body = `{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a\n\"b\""},"messageId":"m"}`
+	whole := update(body)
+	handedOn := func(line string) bool {
+		in := []byte(line)
+		d, err := prompted(t, plain()).Machine.Native(in)
+		require.NoError(t, err, line)
+		require.Len(t, d.ToAdapter, 1, line)
+		out := d.ToAdapter[0]
+		equal, err := json0.Equal(out, []byte(strings.Replace(whole, `,"messageId":"m"`, "", 1)))
+		require.NoError(t, err)
+		withID, err := json0.Equal(out, []byte(whole))
+		require.NoError(t, err)
+		require.True(t, equal || withID, line)
+		require.Equal(t, line, string(in))
+		if &out[0] != &in[0] {
+			return false
+		}
+		require.Equal(t, len(out), cap(out), "what is appended to it is not written behind the line")
+		return true
+	}
+	for _, line := range []string{
+		whole,
+		strings.Replace(whole, `,"messageId":"m"`, "", 1),
+		update(`{"messageId":"m","content":{"text":"a\n\"b\"","type":"text"},"sessionUpdate":"agent_message_chunk"}`),
+		`{"params":{"update":` + body + `,"sessionId":"s"},"method":"session/update","jsonrpc":"2.0"}`,
+	} {
+		require.True(t, handedOn(line), line)
+	}
+	for _, line := range []string{
+		whole + " ", " " + whole, strings.Replace(whole, `:`, `: `, 1), strings.Replace(whole, `method`, `m\u0065thod`, 1),
+		strings.Replace(whole, `"2.0"`, `"2\u002e0"`, 1), strings.Replace(whole, `_chunk`, `\u005fchunk`, 1),
+		strings.Replace(whole, `{"type"`, `{"":0,"type"`, 1), strings.Replace(whole, `{"sessionUpdate"`, `{"":0,"sessionUpdate"`, 1),
+		strings.Replace(whole, `"update"`, `"_meta":{},"update"`, 1), strings.Replace(whole, `"messageId"`, `"_meta":{},"messageId"`, 1),
+		strings.Replace(whole, `"messageId":"m"`, `"messageId":""`, 1), strings.Replace(whole, `"messageId":"m"`, `"messageId":1`, 1),
+		strings.Replace(whole, `"messageId":"m"`, `"messageID":"m"`, 1),
+	} {
+		require.False(t, handedOn(line), line)
+	}
+}
+
 // FuzzSpelling shows that it makes no difference how a frame is spelt, whoever
-// sends it and whenever.
+// sends it and whenever: the respelt one is never handed on as it is.
 func FuzzSpelling(f *testing.F) {
 	for _, frame := range []string{
 		update(`{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"a \"b\" \\ é 😀\n"}}`),
