@@ -39,6 +39,9 @@ func TestMain(m *testing.M) {
 	case stageSetUp:
 		fail(setUp())
 	case stageRun:
+		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+			fail(err)
+		}
 		os.Exit(m.Run())
 	}
 	code, err := whole()

@@ -239,7 +239,9 @@ func (p *place) clean(o outcome) {
 	require.Empty(p, strangers(p), "processes are left")
 }
 
-// strangers are the processes in this network namespace that belong to jig.
+// strangers are the processes below this one and in its network namespace that
+// belong to jig. What loses its parent becomes a child of this process, so nobody
+// escapes, and the processes of others at work on this machine do not count.
 func strangers(t testing.TB) (found []string) {
 	own, err := os.Readlink("/proc/self/ns/net")
 	require.NoError(t, err)
@@ -257,13 +259,31 @@ func strangers(t testing.TB) (found []string) {
 		net, err := os.Readlink(filepath.Join(at, "ns", "net"))
 		name, _, _ := strings.Cut(string(command), "\x00")
 		switch {
-		case err == nil && net != own:
+		case err == nil && net != own, !below(e.Name()):
 		case e.Name() == strconv.Itoa(os.Getpid()), strings.HasPrefix(name, base+"/model"):
 		case err == nil, strings.Contains(string(command), "/agent/jig"):
 			found = append(found, e.Name()+" "+strings.ReplaceAll(string(command), "\x00", " "))
 		}
 	}
 	return found
+}
+
+// below says whether a process has this one among its ancestors.
+func below(pid string) bool {
+	for range 64 {
+		stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		if err != nil || len(fields) < 2 {
+			return false // it has ended
+		}
+		switch pid = fields[1]; pid {
+		case strconv.Itoa(os.Getpid()):
+			return true
+		case "0", "1":
+			return false
+		}
+	}
+	return false
 }
 
 // watched collects output and tells when something is there.
