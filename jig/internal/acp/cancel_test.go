@@ -131,39 +131,6 @@ func TestAnInterruptionThatDoesNotSettleIsFenced(t *testing.T) {
 
 // A cancel stands in the queue behind an answer that the client does not read;
 // its prompt settles meanwhile.
-func TestACancelIsDroppedAtTheMomentOfWriting(t *testing.T) {
-	// rule: P-063
-	bubble(t, func(r *rig) {
-		r.grant = two
-		read := make(chan struct{})
-		r.peer = func(p *peer) {
-			turns := 0
-			serve(p, func(line string) {
-				if turns++; turns == 1 {
-					for id := range 3 {
-						p.say(`{"jsonrpc":"2.0","id":%d,"method":"session/request_permission","params":{}}`, id)
-					}
-					<-read
-				}
-				p.answer(line, settles)
-			})
-		}
-		r.start()
-		r.open()
-		r.send(request(3, "session/prompt", prompt("hello")))
-		synctest.Wait()
-		r.send(cancel)
-		synctest.Wait()
-		close(read)
-		r.settled(3)
-		r.turn(4, "again")
-		r.close()
-		r.succeeds(exited)
-		require.Zero(t, count(r, "session/cancel"))
-		require.Equal(t, 2, count(r, "session/prompt"))
-	})
-}
-
 // states are the moments at which a call can be stopped from outside.
 var states = map[string]func(r *rig){
 	"before initialize": func(r *rig) { r.next() },

@@ -86,7 +86,9 @@ func TestComplaintB2_22Compozy522ALateCancelHitsNobody(t *testing.T) {
 			serve(p, func(line string) {
 				if turns++; turns == 1 {
 					// It reads nothing while it answers, so the cancel waits.
-					p.say(`{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{}}`)
+					for id := range 3 {
+						p.say(`{"jsonrpc":"2.0","id":%d,"method":"session/request_permission","params":{}}`, id)
+					}
 					<-settle
 				}
 				p.answer(line, settles)
@@ -105,6 +107,7 @@ func TestComplaintB2_22Compozy522ALateCancelHitsNobody(t *testing.T) {
 		r.close()
 		r.succeeds(exited)
 		require.Zero(t, count(r, "session/cancel"))
+		require.Equal(t, 2, count(r, "session/prompt"))
 	})
 }
 
