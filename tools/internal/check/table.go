@@ -26,7 +26,7 @@ var table = map[string]row{
 	"executorauth":  {deps: []string{uuidModule}, pure: true},
 	"appresources":  {deps: []string{jsonModule, uuidModule, sysModule}, pure: true},
 	"acpframing":    {deps: []string{jsonModule}, pure: true},
-	"acpprofile":    {modules: []string{"acpframing"}, deps: []string{jsonModule, gjsonModule}, pure: true},
+	"acpprofile":    {modules: []string{"acpframing"}, deps: []string{jsonModule}, pure: true},
 	"nativeinspect": {deps: []string{sysModule, gjsonModule}},
 	"sessionstore":  {deps: []string{compressors, boltModule, uuidModule}},
 	"magid": {
