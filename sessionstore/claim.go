@@ -49,7 +49,11 @@ func (s *Store) Claim(tx *bbolt.Tx, now time.Time, reference, scope, root string
 	if b.claims.Get(key) != nil {
 		return nil, fmt.Errorf("%w: a snapshot is there and was handed out", ErrCorrupt)
 	}
-	content, err := unpack(b.content.Get(key), r)
+	packed, err := b.getContent(key, r)
+	if err != nil {
+		return nil, err
+	}
+	content, err := unpack(packed, r)
 	if err != nil {
 		return nil, err
 	}
@@ -99,10 +103,5 @@ func (s *Store) Settle(tx *bbolt.Tx, root string) error {
 			return err
 		}
 	}
-	for _, k := range claims {
-		if err := b.claims.Delete(k); err != nil {
-			return fmt.Errorf("sessionstore: %w", err)
-		}
-	}
-	return nil
+	return deleteAll(b.claims, claims)
 }

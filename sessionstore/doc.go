@@ -16,15 +16,22 @@
 //
 // # Choices
 //
-// Content is compressed by [Prepare] before any transaction begins, in two
-// frames by two workers, and checked again when it is claimed. A claim leaves a
-// small row behind until its root settles, so that it stays accountable after
-// the snapshot would have expired; such rows do not count among the snapshots. A
-// run-tied snapshot and a claim are settled by the same call.
+// Content is compressed by [Store.Prepare] before any transaction begins, in zstd
+// frames of at most 2 MiB that two workers take in turn; between frames they hash
+// the content, as it was before, with SHA-256. What is packed lies in chunks of at
+// most 64 KiB, so that neither a save nor a claim writes another snapshot anew. A
+// claim puts the chunks together, of which there may be no more than the content
+// can need, unpacks them and checks size, hash and UTF-8. Content in one piece, as
+// it was written before there were chunks, is read as well.
+//
+// A claim leaves a small row behind until its root settles, so that it stays
+// accountable after the snapshot would have expired; such rows do not count among
+// the snapshots. A run-tied snapshot and a claim are settled by the same call.
 //
 // # Limits
 //
-// See [Limits].
+// See [Limits]. A process that has prepared content keeps two encoders for the
+// next, of some 5 MiB each.
 //
 // # Errors
 //

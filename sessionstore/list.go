@@ -76,10 +76,8 @@ func (s *Store) DeleteAll(tx *bbolt.Tx) (int, error) {
 		if err := from.ForEach(func(k, _ []byte) error { keys = append(keys, k); return nil }); err != nil {
 			return 0, fmt.Errorf("sessionstore: %w", err)
 		}
-		for _, k := range keys {
-			if err := from.Delete(k); err != nil {
-				return 0, fmt.Errorf("sessionstore: %w", err)
-			}
+		if err := deleteAll(from, keys); err != nil {
+			return 0, err
 		}
 		if from == b.rows {
 			rows = len(keys)

@@ -1,12 +1,13 @@
 package sessionstore
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -14,7 +15,7 @@ import (
 // Prepared is content ready to be saved. It is immutable and safe for concurrent
 // use.
 type Prepared struct {
-	packed []byte
+	packed chunks
 	digest string
 	bytes  int
 }
@@ -22,12 +23,17 @@ type Prepared struct {
 // Bytes is the size of the content before it was packed.
 func (p *Prepared) Bytes() int { return p.bytes }
 
-// splitAt is the size from which two workers are worth their start.
-const splitAt = 256 << 10
-
-var encoder = sync.OnceValues(func() (*zstd.Encoder, error) {
-	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(true), zstd.WithEncoderConcurrency(2))
-})
+const (
+	// splitAt is the size from which a second worker is worth its start.
+	splitAt = 256 << 10
+	// frameBytes is the most that one frame holds: little enough to share the work
+	// evenly where one core is slower or busy, and no more than the window of the
+	// level, so that an encoder never has to move what it has read.
+	frameBytes = 2 << 20
+	// pieceBytes is the most that is hashed at one go: nothing can stop a
+	// goroutine inside, and a garbage collection waits for it.
+	pieceBytes = 64 << 10
+)
 
 // Prepare packs and hashes content, before any transaction begins. Content is 1
 // byte to the limit.
@@ -35,23 +41,112 @@ func (s *Store) Prepare(content []byte) (*Prepared, error) {
 	if len(content) < 1 || len(content) > s.limits.ContentBytes {
 		return nil, fmt.Errorf("sessionstore: content of %d bytes; it has 1 to %d", len(content), s.limits.ContentBytes)
 	}
-	e, err := encoder()
+	packed, sum, err := pack(content)
 	if err != nil {
 		return nil, fmt.Errorf("sessionstore: %w", err)
 	}
-	halves := [][]byte{content}
-	if len(content) >= splitAt {
-		halves = [][]byte{content[:len(content)/2], content[len(content)/2:]}
+	return &Prepared{packed, hex.EncodeToString(sum), len(content)}, nil
+}
+
+// pack packs and hashes content. Two workers take the frames one after the other.
+// A hash cannot be split, so the first worker hashes one half before it takes a
+// frame, and whoever finds no frame left hashes the other: both end at the same
+// time, whatever a hash costs beside a compression.
+func pack(content []byte) (chunks, []byte, error) {
+	hash := sha256.New()
+	if len(content) < splitAt {
+		hash.Write(content)
+		packed, err := compress(content)
+		return packed, hash.Sum(nil), err
 	}
-	packed := make([][]byte, len(halves))
-	var work sync.WaitGroup
-	for i, half := range halves[1:] {
-		work.Go(func() { packed[i+1] = e.EncodeAll(half, nil) })
+	frames := cut(content)
+	packed, failed := make([]chunks, len(frames)), make([]error, len(frames))
+	var (
+		work   sync.WaitGroup
+		taken  atomic.Int64
+		half   = len(content) / 2
+		hashed = make(chan struct{})
+	)
+	add := func(part []byte) {
+		for piece := range slices.Chunk(part, pieceBytes) {
+			hash.Write(piece)
+		}
 	}
-	sum := sha256.Sum256(content)
-	packed[0] = e.EncodeAll(halves[0], nil)
+	finish := sync.OnceFunc(func() {
+		<-hashed
+		add(content[half:])
+	})
+	take := func() {
+		for i := int(taken.Add(1)) - 1; i < len(frames); i = int(taken.Add(1)) - 1 {
+			packed[i], failed[i] = compress(frames[i])
+		}
+		finish()
+	}
+	work.Go(take)
+	add(content[:half])
+	close(hashed)
+	take()
 	work.Wait()
-	return &Prepared{bytes.Join(packed, nil), hex.EncodeToString(sum[:]), len(content)}, nil
+	return slices.Concat(packed...), hash.Sum(nil), errors.Join(failed...)
+}
+
+// cut cuts content into at least two frames that are about as large.
+func cut(content []byte) [][]byte {
+	n := max(2, (len(content)+frameBytes-1)/frameBytes)
+	return slices.Collect(slices.Chunk(content, (len(content)+n-1)/n))
+}
+
+// idle holds the encoders that nobody uses, one for each worker; what more there
+// are is dropped. They stream, because one that does not shares a channel with
+// whoever used it before, which a caller inside a bubble of testing/synctest must
+// not. A sync.Pool would lose one whenever its worker has moved.
+var idle struct {
+	sync.Mutex
+	encoders [2]*zstd.Encoder
+}
+
+func borrow() (*zstd.Encoder, error) {
+	idle.Lock()
+	defer idle.Unlock()
+	for i, e := range idle.encoders {
+		if e != nil {
+			idle.encoders[i] = nil
+			return e, nil
+		}
+	}
+	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
+}
+
+func giveBack(e *zstd.Encoder) {
+	e.Reset(nil) // let go of what it wrote to
+	idle.Lock()
+	defer idle.Unlock()
+	for i, other := range idle.encoders {
+		if other == nil {
+			idle.encoders[i] = e
+			return
+		}
+	}
+}
+
+// compress packs content into one frame.
+func compress(content []byte) (packed chunks, err error) {
+	e, err := borrow()
+	if err != nil {
+		return nil, err
+	}
+	if len(content) > chunkBytes {
+		packed = chunks{make([]byte, 0, chunkBytes)}
+	}
+	e.ResetContentSize(&packed, int64(len(content)))
+	if _, err := e.Write(content); err != nil {
+		return nil, err
+	}
+	if err := e.Close(); err != nil {
+		return nil, err
+	}
+	giveBack(e)
+	return packed, nil
 }
 
 // unpack reads what Prepare packed and checks that it is the same.

@@ -105,16 +105,10 @@ func (s *Store) prune(b buckets, now time.Time) (left int, err error) {
 
 // drop deletes a snapshot: its row and its content, both of which are there.
 func (b buckets) drop(reference []byte) error {
-	if b.content.Get(reference) == nil {
-		return fmt.Errorf("%w: a snapshot has no content", ErrCorrupt)
+	if err := b.dropContent(reference); err != nil {
+		return err
 	}
-	if err := b.content.Delete(reference); err != nil {
-		return fmt.Errorf("sessionstore: %w", err)
-	}
-	if err := b.rows.Delete(reference); err != nil {
-		return fmt.Errorf("sessionstore: %w", err)
-	}
-	return nil
+	return deleteAll(b.rows, [][]byte{reference})
 }
 
 // ValidPath says whether path is where a session of nativeID keeps its history:

@@ -49,7 +49,7 @@ func (s *Store) Save(tx *bbolt.Tx, now time.Time, p *Prepared, o Owner) (referen
 	if err := put(b.rows, reference, r.encode()); err != nil {
 		return "", err
 	}
-	if err := put(b.content, reference, p.packed); err != nil {
+	if err := b.putContent(key, p.packed); err != nil {
 		return "", err
 	}
 	return reference, nil
