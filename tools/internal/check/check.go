@@ -11,7 +11,7 @@
 //
 // # Limits
 //
-// Source files over 500 lines are refused; the checks themselves read whole
+// Go files over 500 lines are refused; the checks themselves read whole
 // files into memory, one at a time.
 //
 // # Errors
@@ -87,7 +87,7 @@ type Check struct {
 func All() []Check {
 	return []Check{
 		{"gofmt", "Go files are formatted (gofmt -s)", false, gofmt},
-		{"length", "no Go file over 500 lines, generated and test files apart", false, length},
+		{"length", "no Go file over 500 lines, generated files apart", false, length},
 		{"doc", "one package comment a package, joined to its package clause", false, packageDoc},
 		{"todo", "no open end without the issue that owns it", false, todo},
 		{"words", "no promise that cannot be kept", false, words},

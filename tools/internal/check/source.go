@@ -67,9 +67,6 @@ func length(_ context.Context, e *Env) (string, error) {
 	var p Problems
 	longest := 0
 	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
 		data, err := workspace.Read(e.Work.Root, file)
 		if err != nil {
 			return "", err
