@@ -230,6 +230,29 @@ func TestASignalEndsTheWaitForAnInput(t *testing.T) {
 }
 
 // rule: J-024
+func TestSignalsEndWhoWaitsForAReader(t *testing.T) {
+	p := newPlace(t, nil)
+	for _, args := range [][]string{{"nonsense"}, {"review", "--nonsense"}} {
+		cmd := p.command(args...)
+		reader, writer, err := os.Pipe()
+		require.NoError(t, err)
+		// A pipe that holds nothing more, and that nobody reads.
+		require.NoError(t, writer.SetWriteDeadline(time.Now().Add(100*time.Millisecond)))
+		_, err = writer.Write(make([]byte, 1<<20))
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		cmd.Stdout = writer
+		r := p.start(cmd)
+		r.says("[JIG_USAGE]")
+		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} { // of one kind, two can become one
+			require.NoError(t, cmd.Process.Signal(sig))
+		}
+		require.Equal(t, 2, r.wait().exit)
+		require.NoError(t, reader.Close())
+		require.NoError(t, writer.Close())
+	}
+}
+
+// rule: J-024
 func TestTheSecondSignalKillsAtOnce(t *testing.T) {
 	p := reviewed(t, map[string]string{"flows/deaf/FLOW.ts": kinds["flows/deaf/FLOW.ts"]})
 	r := p.start(p.command("run", "flow:flows/deaf"))

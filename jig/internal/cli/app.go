@@ -36,14 +36,18 @@ type app struct {
 	outStyle style
 
 	interrupted atomic.Bool
-	force       chan struct{} // closed at the second signal
+	force       chan struct{}                      // closed at the second signal
+	begun       atomic.Bool                        // a run is recorded, or about to be
+	ending      atomic.Bool                        // the command has ended, and is saying so
+	form        atomic.Pointer[func(error) ending] // how a refusal reads; nil: as most do
+	exit        func(int)                          // ends the process
 }
 
 // Main is the jig command. It returns the exit status.
 func Main(args []string, stdin, stdout, stderr *os.File) int {
 	a := &app{
 		env: project.NewEnvironment(os.Environ()), started: time.Now(),
-		stdin: stdin, out: &output{w: stdout}, stderr: &lockedWriter{f: stderr}, self: "/proc/self/exe", force: make(chan struct{}),
+		stdin: stdin, out: &output{w: stdout}, stderr: &lockedWriter{f: stderr}, self: "/proc/self/exe", force: make(chan struct{}), exit: os.Exit,
 	}
 	a.asked = wantsJSON(args)
 	a.json = a.asked || !isTerminal(stdout)
@@ -77,48 +81,20 @@ func wantsJSON(args []string) bool {
 	return false
 }
 
-// signals makes the first signal end the context and the second one close force.
-func (a *app) signals() (context.Context, func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	ch := make(chan os.Signal, 4)
-	// Whatever a terminal sends: nothing of it may end jig without its record.
-	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	done := make(chan struct{})
-	go func() {
-		for n := 0; ; n++ {
-			select {
-			case <-done:
-				return
-			case <-ch:
-			}
-			switch n {
-			case 0:
-				a.interrupted.Store(true)
-				cancel()
-			case 1:
-				close(a.force)
-			}
-		}
-	}()
-	return ctx, func() {
-		signal.Stop(ch)
-		close(done)
-		cancel()
-	}
-}
-
 // ending is how a command ends: its record, what a person reads on standard
 // output instead, and the exit status.
 type ending struct {
 	record record
 	human  string
 	exit   int
+	line   bool // the record is printed even where a person reads
 }
 
 // end prints e and returns the exit status.
 func (a *app) end(e ending) int {
+	a.ending.Store(true)
 	switch {
-	case a.json && e.record != nil:
+	case (a.json || e.line) && e.record != nil:
 		b, err := e.record.encode()
 		if err != nil {
 			b, _ = record{"status": "failed", "code": codeInternal, "message": "the record cannot be written", "diagnostics": []project.Diagnostic{}}.encode()

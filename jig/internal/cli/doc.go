@@ -17,6 +17,11 @@
 // terminal there is nobody to ask. A refusal of `jig review` stands in its
 // record's diagnostics; other commands' refusals have code and message.
 //
+// The first signal cancels, and the second one kills. A command that has still not
+// ended half a second later is left where it is, at a third signal at once: what
+// keeps it may be whoever should read of its end. A run that is under way gets 30 s
+// to be fenced and recorded; the next command records one that did not.
+//
 // # Errors
 //
 // [Main] returns the exit status: 0, 1 for what the author or the caller has to

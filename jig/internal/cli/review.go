@@ -52,6 +52,7 @@ type reviewed struct {
 }
 
 func (a *app) review(ctx context.Context, o reviewOptions) ending {
+	a.refusing(func(err error) ending { return a.reviewRefused(refusalOf(err)) })
 	r := reviewed{o: o}
 	if err := a.runReview(ctx, &r); err != nil {
 		r.err = a.refusal(err)

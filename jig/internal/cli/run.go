@@ -57,6 +57,7 @@ func (a *app) runCommand(end func(ending)) *cobra.Command {
 }
 
 func (a *app) run(ctx context.Context, o runOptions) ending {
+	a.refusing(func(err error) ending { return a.receiving(o, a.refused(err)) })
 	p, err := a.prepare(ctx, o)
 	if err != nil {
 		return a.receiving(o, a.refused(err))
@@ -69,7 +70,7 @@ func (a *app) receiving(o runOptions, e ending) ending {
 	if len(o.receive) == 0 {
 		return e
 	}
-	a.json = true
+	e.line = true
 	b, err := e.record.encode()
 	if err != nil {
 		return e
@@ -172,6 +173,7 @@ func (a *app) prepare(ctx context.Context, o runOptions) (*prepared, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	a.begun.Store(true)
 	now := time.Now()
 	p.deadline = now.Add(p.timeout)
 	if p.natives != nil {
