@@ -47,7 +47,9 @@
 // A [*project.Refusal] says in the operator's words what has to be changed, with
 // one of the codes PROJECT_ACP_<CLIENT>_<STAGE>, or PROJECT_ACP_UNAVAILABLE where
 // the cause is not known. A [*ChangedError] is what Prepare found to differ from
-// what was admitted. Neither holds a secret or a path.
+// what was admitted. Neither holds a secret or a path of this machine; what is wrong
+// with a login is told cause by cause, and its file by the name that all clients give
+// it.
 //
 // # Concurrency
 //

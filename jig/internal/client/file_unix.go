@@ -3,6 +3,7 @@
 package client
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -10,10 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileError is a login file that is not private.
-type fileError struct{ reason string }
+// fileError is a login file that is not the user's own private one.
+type fileError struct{ cause cause }
 
-func (e *fileError) Error() string { return e.reason }
+func (*fileError) Error() string { return "it is no private file" }
+
+var errNoFile = errors.New("it is no regular file, or is too large")
 
 // readPrivate reads a file that belongs to this user alone: a regular one with one
 // link and nothing for group or others, to which no link leads (finite-acp 4).
@@ -23,7 +26,7 @@ func readPrivate(path string) ([]byte, error) {
 		return nil, err
 	}
 	if real != path {
-		return nil, &fileError{"is reached through a link"}
+		return nil, &fileError{causeLink}
 	}
 	f, err := openPlain(path)
 	if err != nil {
@@ -36,19 +39,19 @@ func readPrivate(path string) ([]byte, error) {
 	}
 	switch {
 	case st.Mode&unix.S_IFMT != unix.S_IFREG:
-		return nil, &fileError{"is no regular file"}
+		return nil, &fileError{causeNoFile}
 	case int(st.Uid) != os.Geteuid():
-		return nil, &fileError{"belongs to somebody else"}
+		return nil, &fileError{causeOwner}
 	case st.Nlink != 1:
-		return nil, &fileError{"has more than one name"}
+		return nil, &fileError{causeNames}
 	case st.Mode&0o077 != 0:
-		return nil, &fileError{"can be used by others; its permissions have to be 0600"}
+		return nil, &fileError{causeMode}
 	case st.Size > MaxLoginBytes:
-		return nil, &fileError{"is too large"}
+		return nil, &fileError{causeSize}
 	}
 	b, err := io.ReadAll(io.LimitReader(f, MaxLoginBytes+1))
 	if err == nil && len(b) > MaxLoginBytes {
-		err = &fileError{"is too large"}
+		err = &fileError{causeSize}
 	}
 	return b, err
 }
@@ -70,11 +73,11 @@ func readBounded(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > most {
-		return nil, &fileError{"is no regular file, or is too large"}
+		return nil, errNoFile
 	}
 	b, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(b)) > most {
-		err = &fileError{"is too large"}
+		err = errNoFile
 	}
 	return b, err
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -40,7 +41,7 @@ func (p Profile) read(env project.Environment, now time.Time) (*Credential, erro
 	case ModeClaudeSubscription:
 		token := env.Get("CLAUDE_CODE_OAUTH_TOKEN")
 		if reason := checkSecret(token); reason != "" {
-			return nil, setup(p.Client, StageLogin, "CLAUDE_CODE_OAUTH_TOKEN "+reason)
+			return nil, p.noToken(reason)
 		}
 		return p.variable("CLAUDE_CODE_OAUTH_TOKEN", token)
 	case ModeAnthropicKey:
@@ -74,20 +75,17 @@ func (p Profile) variable(name, value string) (*Credential, error) {
 	}{name, value})
 }
 
-// login refuses with stage LOGIN.
-func (p Profile) login(reason string) error { return setup(p.Client, StageLogin, reason) }
-
 // folder is where a client keeps its login.
 func (p Profile) folder(env project.Environment, variable string, below ...string) (string, error) {
 	if dir := env.Get(variable); dir != "" {
 		if !filepath.IsAbs(dir) || strings.ContainsRune(dir, 0) {
-			return "", p.login(variable + " is not an absolute path")
+			return "", p.noFolder(variable, "~/"+filepath.Join(below...))
 		}
 		return filepath.Clean(dir), nil
 	}
 	home := env.Get("HOME")
 	if !filepath.IsAbs(home) || strings.ContainsRune(home, 0) {
-		return "", p.login("HOME is not an absolute path")
+		return "", p.noFolder("HOME", "")
 	}
 	return filepath.Join(append([]string{home}, below...)...), nil
 }
@@ -99,16 +97,16 @@ func (p Profile) file(path string) ([]byte, error) {
 	var bad *fileError
 	switch {
 	case errors.As(err, &bad):
-		return nil, p.login("the login file " + bad.reason)
+		return nil, p.login(bad.cause)
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, p.login("there is no login file")
+		return nil, p.login(causeMissing)
+	case errors.Is(err, syscall.ELOOP): // it became one between two looks
+		return nil, p.login(causeLink)
 	case err != nil:
-		return nil, p.login("the login file cannot be read")
+		return nil, p.login(causeClosed)
 	}
 	return b, nil
 }
-
-const malformed = "the login file is not one that this version of jig knows"
 
 // decode reads a closed JSON object with exactly the members of into.
 func decode(b []byte, into any, members ...string) bool {
@@ -154,22 +152,25 @@ func (p Profile) parseCodex(raw []byte, now time.Time) (*Credential, error) {
 		ID      string `json:"id_token"`
 		Refresh string `json:"refresh_token"`
 	}
+	if c := codexKind(raw); c != 0 {
+		return nil, p.login(c)
+	}
 	if !decode(raw, &login, "OPENAI_API_KEY", "auth_mode", "last_refresh", "tokens") {
-		return nil, p.login(malformed)
+		return nil, p.login(causeUnknown)
 	}
 	defer clear(login.Tokens)
 	if login.Mode != "chatgpt" || login.Key.Kind() != 'n' {
-		return nil, p.login("the login file is not of a ChatGPT login")
+		return nil, p.login(causeUnknown)
 	}
 	if !decode(login.Tokens, &tokens, "access_token", "account_id", "id_token", "refresh_token") || tokens.Account == "" || len([]rune(tokens.Account)) > maxAccountChars {
-		return nil, p.login(malformed)
+		return nil, p.login(causeUnknown)
 	}
 	claims, err := p.claims(tokens.Access)
 	if err != nil {
 		return nil, err
 	}
 	if claims.account != tokens.Account {
-		return nil, p.login("the token is not of the account that the login file names")
+		return nil, p.login(causeAccount)
 	}
 	expires, err := p.lifetime(claims.expires, now)
 	if err != nil {
@@ -183,6 +184,24 @@ func (p Profile) parseCodex(raw []byte, now time.Time) (*Credential, error) {
 	}{"chatgptAuthTokens", tokens.Access, tokens.Account, claims.plan})
 }
 
+// codexKind tells a file that is damaged, and one that holds a key, from one that may
+// be a login; 0: it may.
+func codexKind(raw []byte) cause {
+	var all map[string]jsontext.Value
+	if json.Unmarshal(raw, &all) != nil || all == nil {
+		return causeDamaged
+	}
+	defer func() {
+		for _, v := range all {
+			clear(v)
+		}
+	}()
+	if all["OPENAI_API_KEY"].Kind() == '"' || string(all["auth_mode"]) == `"apikey"` {
+		return causeKey
+	}
+	return 0
+}
+
 // codexStore refuses a Codex that keeps its login elsewhere than in a file.
 func (p Profile) codexStore(dir string) error {
 	b, err := readBounded(filepath.Join(dir, "config.toml"), MaxConfigBytes)
@@ -192,11 +211,13 @@ func (p Profile) codexStore(dir string) error {
 	var config struct {
 		Store any `toml:"cli_auth_credentials_store"`
 	}
-	if err != nil || toml.Unmarshal(b, &config) != nil {
-		return p.login("Codex's config.toml cannot be read")
-	}
-	if config.Store != nil && config.Store != "file" {
-		return p.login("Codex keeps its login elsewhere than in a file")
+	switch {
+	case err != nil:
+		return p.login(causeConfig)
+	case toml.Unmarshal(b, &config) != nil:
+		return p.login(causeToml)
+	case config.Store != nil && config.Store != "file":
+		return p.login(causeStore)
 	}
 	return nil
 }
@@ -209,7 +230,7 @@ type claims struct {
 
 // claims reads a token. Its signature is the provider's to check.
 func (p Profile) claims(token string) (c claims, err error) {
-	bad := p.login("the login's token is not one that this version of jig knows")
+	bad := p.login(causeToken)
 	parts := strings.Split(token, ".")
 	if checkSecret(token) != "" || len(parts) != 3 || parts[0] == "" || parts[1] == "" || parts[2] == "" {
 		return c, bad
@@ -232,14 +253,17 @@ func (p Profile) claims(token string) (c claims, err error) {
 func (p Profile) lifetime(seconds jsontext.Value, now time.Time) (time.Time, error) {
 	var at int64
 	if seconds.Kind() != '0' || json.Unmarshal(seconds, &at) != nil || at < 0 || at > 1<<40 {
-		return time.Time{}, p.login("the login does not say when it ends")
+		return time.Time{}, p.login(causeNoEnd)
 	}
 	return p.lasting(time.Unix(at, 0), now)
 }
 
 func (p Profile) lasting(expires, now time.Time) (time.Time, error) {
-	if expires.Before(now.Add(MinLifetime)) {
-		return time.Time{}, p.login("the login has ended or ends within five minutes")
+	switch {
+	case expires.Before(now):
+		return time.Time{}, p.login(causeEnded)
+	case expires.Before(now.Add(MinLifetime)):
+		return time.Time{}, p.login(causeEnding)
 	}
 	return expires, nil
 }
@@ -260,8 +284,8 @@ func (p Profile) piLogin(env project.Environment, now time.Time) (*Credential, e
 func (p Profile) parsePi(raw []byte, now time.Time) (*Credential, error) {
 	defer clear(raw)
 	var all map[string]jsontext.Value
-	if json.Unmarshal(raw, &all) != nil {
-		return nil, p.login(malformed)
+	if json.Unmarshal(raw, &all) != nil || all == nil {
+		return nil, p.login(causeDamaged)
 	}
 	defer func() {
 		for _, entry := range all {
@@ -270,7 +294,7 @@ func (p Profile) parsePi(raw []byte, now time.Time) (*Credential, error) {
 	}()
 	entry, there := all[p.Provider]
 	if !there {
-		return nil, p.login("the login file has no login of the provider that PI_PROVIDER names")
+		return nil, p.login(causeNoEntry)
 	}
 	var login struct {
 		Type    string         `json:"type"`
@@ -283,18 +307,21 @@ func (p Profile) parsePi(raw []byte, now time.Time) (*Credential, error) {
 	if p.Provider == "openai-codex" && bytes.Contains(entry, []byte(`"accountId"`)) {
 		members = append(members, "accountId")
 	}
-	if !decode(entry, &login, members...) {
-		return nil, p.login(malformed)
+	var kind struct {
+		Type string `json:"type"`
 	}
-	if login.Type != "oauth" {
-		return nil, p.login("the login of that provider is no subscription")
+	if json.Unmarshal(entry, &kind) == nil && kind.Type == "api_key" {
+		return nil, p.login(causeKey)
+	}
+	if !decode(entry, &login, members...) || login.Type != "oauth" {
+		return nil, p.login(causeUnknown)
 	}
 	if checkSecret(login.Access) != "" {
-		return nil, p.login("the login's token is not one that this version of jig knows")
+		return nil, p.login(causeToken)
 	}
 	var ms int64
 	if login.Expires.Kind() != '0' || json.Unmarshal(login.Expires, &ms) != nil || ms < 0 || ms > 1<<50 {
-		return nil, p.login("the login does not say when it ends")
+		return nil, p.login(causeNoEnd)
 	}
 	expires, err := p.lasting(time.UnixMilli(ms), now)
 	if err != nil {

@@ -161,7 +161,7 @@ func (p *Profile) pi(grant string, env project.Environment) error {
 			return setup(p.Client, StageAPI, "PI_API_KEY begins with an exclamation mark, which no key does")
 		}
 	case p.Provider != "anthropic" && p.Provider != "openai-codex":
-		return setup(p.Client, StageLogin, "subscriptions are supported for the providers anthropic and openai-codex only")
+		return p.login(causeProvider)
 	}
 	return nil
 }
@@ -199,11 +199,13 @@ func (p *Profile) endpoint(variable, otherwise string, env project.Environment) 
 	return nil
 }
 
+const missing = "is missing or blank"
+
 // checkSecret says why s could not be sent as a credential, or "".
 func checkSecret(s string) string {
 	switch {
 	case strings.TrimSpace(s) == "":
-		return "is missing or blank"
+		return missing
 	case len(s) > maxKeyBytes:
 		return "has more than 16384 bytes"
 	case strings.TrimSpace(s) != s:
