@@ -108,8 +108,9 @@ func (n *natives) check(ctx context.Context) error {
 
 // nativeChanged refuses a run whose clients are not as they were reviewed.
 func nativeChanged(changed []*client.ChangedError) error {
-	var parts, texts []string
+	var parts, texts, look []string
 	for _, c := range changed {
+		look = append(look, "jig inspect "+c.Client)
 		texts = append(texts, c.Error())
 		for _, part := range c.Parts {
 			if !slices.Contains(parts, part) {
@@ -118,7 +119,7 @@ func nativeChanged(changed []*client.ChangedError) error {
 		}
 	}
 	return &refusal{
-		code: codeReviewRequired, message: strings.Join(texts, "; "), hint: "run jig review",
+		code: codeReviewRequired, message: strings.Join(texts, "; "), hint: "run jig review; " + strings.Join(look, " and ") + " shows what is there now",
 		details: map[string]any{"reason": "EXECUTION_ENVIRONMENT_CHANGED", "changed": parts, "flowStarted": false},
 	}
 }

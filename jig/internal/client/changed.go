@@ -78,12 +78,12 @@ func differ(client string, was, is project.Provider) *ChangedError {
 	return e
 }
 
-// otherFile is the role of the first file that differs; empty: none.
+// otherFile names the first file that differs, by its role; empty: none.
 func otherFile(was, is []project.ProviderFile) string {
 	for _, pair := range [][2][]project.ProviderFile{{was, is}, {is, was}} {
 		for _, f := range pair[0] {
 			if !slices.Contains(pair[1], f) {
-				return "a file of role " + f.Role
+				return named(f.Role, f.Path)
 			}
 		}
 	}

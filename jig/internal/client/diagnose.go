@@ -94,5 +94,5 @@ func problem(otherwise Stage, err error) Finding {
 }
 
 // Refused is what a review says about a client that cannot be examined: err is that
-// of [Inspect].
-func Refused(client nativeinspect.Client, err error) error { return inspection(client, err) }
+// of [Inspect]. It is said where the file concerned is shown beside it.
+func Refused(client nativeinspect.Client, err error) error { return inspected(client, err, false) }

@@ -132,9 +132,5 @@ func (o *Opener) unopened(ctx context.Context, c nativeinspect.Client, err error
 	case r.Role != "" && r.Role != nativeinspect.RoleExecutable:
 		part = PartSupport
 	}
-	why := string(r.Reason)
-	if r.Role != "" {
-		why = string(r.Role) + ": " + why
-	}
-	return &ChangedError{Client: string(c), Parts: []string{part}, Why: why}
+	return &ChangedError{Client: string(c), Parts: []string{part}, Why: about(r)}
 }

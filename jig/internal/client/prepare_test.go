@@ -25,10 +25,10 @@ func TestWhatOfAClientHasChangedIsNamed(t *testing.T) {
 		why    string
 	}{
 		"bytes of the executable":    {"codex", func(o *operator) { o.file("bin/codex", elf("c0dex"), 0o755) }, PartExecutable, ""},
-		"a missing executable":       {"claude", func(o *operator) { require.NoError(o, os.Remove(o.at("bin/claude"))) }, PartExecutable, "executable: "},
+		"a missing executable":       {"claude", func(o *operator) { require.NoError(o, os.Remove(o.at("bin/claude"))) }, PartExecutable, "executable claude: "},
 		"a script for an executable": {"claude", func(o *operator) { o.file("bin/claude", "#!/bin/sh\n", 0o755) }, PartExecutable, "script"},
 		"an executable nobody may":   {"claude", func(o *operator) { o.file("bin/claude", elf("claude"), 0o644) }, PartExecutable, ""},
-		"bytes of a theme":           {"pi", func(o *operator) { o.file("bin/theme/dark.json", "[]", 0o644) }, PartSupport, "theme"},
+		"bytes of a theme":           {"pi", func(o *operator) { o.file("bin/theme/dark.json", "[]", 0o644) }, PartSupport, "theme dark.json is another one"},
 		"a missing theme":            {"pi", func(o *operator) { require.NoError(o, os.Remove(o.at("bin/theme/light.json"))) }, PartSupport, "theme"},
 		"bytes of the helper":        {"codex", func(o *operator) { o.file("bin/bwrap", elf("bwrap2"), 0o755) }, PartHelper, ""},
 		"a missing helper":           {"codex", func(o *operator) { require.NoError(o, os.Remove(o.at("bin/bwrap"))) }, PartHelper, ""},
@@ -37,7 +37,7 @@ func TestWhatOfAClientHasChangedIsNamed(t *testing.T) {
 			require.NoError(o, os.Remove(o.at("bin/claude")))
 			require.NoError(o, os.Symlink(o.at("other/claude"), o.at("bin/claude")))
 		}, PartExecutable, ""},
-		"a manifest of another": {"pi", func(o *operator) { o.file("bin/package.json", `{"name":"x","version":"0.84.4"}`, 0o644) }, PartSupport, "manifest"},
+		"a manifest of another": {"pi", func(o *operator) { o.file("bin/package.json", `{"name":"x","version":"0.84.4"}`, 0o644) }, PartSupport, "manifest package.json: "},
 		"same size, same time":  {"codex", func(o *operator) { rewrite(o, "bin/codex", elf("xedoc")) }, PartExecutable, ""},
 		"a set-id executable":   {"codex", func(o *operator) { require.NoError(o, os.Chmod(o.at("bin/codex"), 0o755|os.ModeSetuid)) }, PartExecutable, ""},
 		"a set-id helper":       {"codex", func(o *operator) { require.NoError(o, os.Chmod(o.at("bin/bwrap"), 0o755|os.ModeSetuid)) }, PartHelper, ""},
@@ -68,7 +68,7 @@ func TestComplaintB3_35ClaudeCode95529AMissingSupportFileIsNamedByItsRole(t *tes
 	admitted := o.opened("pi", "")
 	require.NoError(t, os.Remove(o.at("bin/theme/dark.json")))
 	_, err := o.prepare("pi", "", admitted, time.Time{})
-	require.EqualError(t, err, "pi is not as it was reviewed: support files (theme: "+string(nativeinspect.ReasonMissing)+")")
+	require.EqualError(t, err, "pi is not as it was reviewed: support files (theme dark.json: "+string(nativeinspect.ReasonMissing)+")")
 }
 
 // rule: J-090

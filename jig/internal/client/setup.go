@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"path/filepath"
 	"strings"
 
 	"github.com/magi-jig/magi-jig/jig/internal/project"
@@ -65,8 +66,11 @@ func unclassified(client nativeinspect.Client) error {
 }
 
 // inspection is the refusal of an installation. What is no refusal of a client
-// says nothing about it.
-func inspection(client nativeinspect.Client, err error) error {
+// says nothing about it. The file concerned is named by its role and its own name;
+// where it lies is for jig inspect to say.
+func inspection(client nativeinspect.Client, err error) error { return inspected(client, err, true) }
+
+func inspected(client nativeinspect.Client, err error, point bool) error {
 	var r *nativeinspect.Refusal
 	if !errors.As(err, &r) {
 		return unclassified(client)
@@ -81,11 +85,33 @@ func inspection(client nativeinspect.Client, err error) error {
 	if r.Reason == nativeinspect.ReasonProtected {
 		stage, fix = StageInstallation, "Install "+string(client)+" and what it needs outside /tmp, /work, /codex, /agent, /home/agent, /proc, /sys and /dev, which its sandbox keeps for itself."
 	}
-	reason := string(r.Reason)
-	if r.Role != "" && r.Role != nativeinspect.RoleExecutable {
-		reason = string(r.Role) + ": " + reason
+	if point && r.Subject != "" {
+		fix = strings.TrimSuffix(fix, ".") + "; jig inspect " + string(client) + " shows where the file is."
 	}
-	return refusal(Code(client, stage), string(client)+" cannot be used: "+reason, fix)
+	return refusal(Code(client, stage), string(client)+" cannot be used: "+about(r), fix)
+}
+
+// about is what was wrong, with the role and the name of the file concerned.
+func about(r *nativeinspect.Refusal) string {
+	if r.Role == "" {
+		return string(r.Reason)
+	}
+	return named(string(r.Role), r.Subject) + ": " + string(r.Reason)
+}
+
+// maxFileName bounds, in bytes, what of a file's name a sentence holds.
+const maxFileName = 128
+
+// named is a file's role and its name without the folders on the way to it.
+func named(role, path string) string {
+	name := filepath.Base(path)
+	if path == "" || name == "/" || name == "." {
+		return role
+	}
+	if len(name) > maxFileName {
+		name = strings.ToValidUTF8(name[:maxFileName], "") + "…"
+	}
+	return role + " " + strings.ToValidUTF8(name, "\ufffd")
 }
 
 // correction is what an operator can do about a stage of a client's configuration.

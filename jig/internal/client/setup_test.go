@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -69,6 +70,47 @@ func TestEachStageOfEachClientHasItsCodeAndItsCorrection(t *testing.T) {
 		}
 	}
 	require.Len(t, seen, 9+6+6)
+}
+
+// A refusal of an installation names the file by its role and its own name, and says
+// what shows where it is.
+//
+// rule: J-092, P-188
+func TestTheFileOfARefusedInstallationIsNamed(t *testing.T) {
+	const show = "; jig inspect %s shows where the file is; then retry review; no Flow was started"
+	for name, c := range map[string]struct {
+		client string
+		spoil  func(o *operator)
+		says   string
+	}{
+		"a theme":      {"pi", func(o *operator) { require.NoError(o, os.Remove(o.at("bin/theme/dark.json"))) }, "theme dark.json: " + string(nativeinspect.ReasonMissing)},
+		"a manifest":   {"pi", func(o *operator) { o.file("bin/package.json", "{", 0o644) }, "manifest package.json: " + string(nativeinspect.ReasonManifest)},
+		"its headers":  {"codex", func(o *operator) { o.file("bin/codex", elf("")[:40], 0o755) }, "executable codex: "},
+		"a bad helper": {"codex", func(o *operator) { require.NoError(o, os.Chmod(o.at("bin/bwrap"), 0o755|os.ModeSetuid)) }, "helper bwrap: " + string(nativeinspect.ReasonSetID)},
+	} {
+		o := newOperator(t).install().subscribe()
+		c.spoil(o)
+		_, err := o.open(c.client, "")
+		o.codeOf(err) // which looks for paths
+		var r *project.Refusal
+		require.ErrorAs(t, err, &r)
+		require.Contains(t, r.Diagnostics[0].Message, c.client+" cannot be used: "+c.says, name)
+		require.Contains(t, r.Diagnostics[0].Hint, fmt.Sprintf(show, c.client), name)
+		_, err = Inspect(t.Context(), nativeinspect.Client(c.client), o.environment(), o.project)
+		require.ErrorAs(t, Refused(nativeinspect.Client(c.client), err), &r)
+		require.NotContains(t, r.Diagnostics[0].Hint, "jig inspect", "which is where it is said")
+	}
+}
+
+func TestAFileIsNamedWithoutItsFolders(t *testing.T) {
+	long := strings.Repeat("é", maxFileName)
+	for path, want := range map[string]string{
+		"": "library", "/": "library", "libx.so.1": "library libx.so.1", "/opt/secret/libx.so": "library libx.so",
+		"/a/" + long[:maxFileName]: "library " + long[:maxFileName], "/a/" + long: "library " + long[:maxFileName] + "…", "/a/x" + long: "library x" + long[:maxFileName-2] + "…",
+		"/a/x\xff": "library x\ufffd",
+	} {
+		require.Equal(t, want, named("library", path))
+	}
 }
 
 // What is said first of several faults is what has to be mended first.
