@@ -31,6 +31,23 @@ func TestChunksAreFullButTheLast(t *testing.T) {
 	}
 }
 
+func TestFramesShareTheWork(t *testing.T) {
+	for n, frames := range map[int]int{
+		splitAt: 2, splitAt + 1: 2, 2 * frameBytes: 2, 2*frameBytes + 1: 3, 8 << 20: 3, 64 << 20: 22,
+	} {
+		content := make([]byte, n)
+		got := cut(content)
+		require.Len(t, got, frames, "%d bytes", n)
+		whole := 0
+		for _, frame := range got {
+			require.LessOrEqual(t, len(frame), frameBytes)
+			require.LessOrEqual(t, len(got[0])-len(frame), frames, "no worker gets much less")
+			whole += len(frame)
+		}
+		require.Equal(t, n, whole)
+	}
+}
+
 func TestWhatDoesNotPackGrowsLittle(t *testing.T) {
 	random := rand.NewChaCha8([32]byte{1})
 	for _, n := range []int{1, 64, 1 << 10, splitAt - 1, splitAt, splitAt + 1, 8 << 20, 20 << 20} {

@@ -43,7 +43,7 @@ func (r *rig) parts(ref string) (keys []string, values [][]byte) {
 func TestContentOfEverySizeComesBack(t *testing.T) {
 	// rule: F-142, J-219
 	r := newRig(t)
-	for _, n := range []int{1, 2, 65535, 65536, 65537, 74_000, 75_000, 256<<10 - 1, 256 << 10, 256<<10 + 1, 4 << 20, 8<<20 - 1, 8 << 20} {
+	for _, n := range []int{1, 2, 65535, 65536, 65537, 74_000, 75_000, 256<<10 - 1, 256 << 10, 256<<10 + 1, 6 << 20, 6<<20 + 1, 8<<20 - 1, 8 << 20} {
 		want := noise(n)
 		ref := r.mustSave(noon, want, "")
 		keys, values := r.parts(ref)

@@ -60,29 +60,26 @@ func TestPowerCutLeavesEitherState(t *testing.T) {
 			require.NotEqual(t, old, fresh)
 
 			meta := 2 * pageSize
-			cut := func(data, header int) []byte {
+			cut := func(data, first int) []byte {
 				b := bytes.Clone(after)
 				copy(b[:meta], before[:meta])
 				rest := b[meta+data:] // as it was; zero where the file has grown
 				clear(rest[copy(rest, before[min(meta+data, len(before)):]):])
-				copy(b[:header], after[:header])
+				copy(b[:first], after[:first])
 				return b
 			}
-			step := max(1, (len(after)-meta)/97)
-			if *long {
-				if step = 1; len(after) > 256<<10 {
-					step = 61
-				}
+			step, header := max(1, (len(after)-meta)/97), 61
+			switch {
+			case *long && len(after) < 256<<10:
+				step, header = 1, 1
+			case *long: // a large one has too many bytes to cut at each
+				step = 509
 			}
 			for n := 0; n < len(after)-meta; n += step {
 				require.True(t, old == state(t, file, cut(n, 0)), "%d bytes of data", n)
 			}
-			step = 61
-			if *long {
-				step = 1
-			}
 			news := 0
-			for n := 0; n <= meta; n += step {
+			for n := 0; n <= meta; n += header {
 				got := state(t, file, cut(len(after)-meta, n))
 				if got != old {
 					require.True(t, fresh == got, "%d bytes of the meta pages", n)

@@ -17,7 +17,7 @@
 // # Choices
 //
 // Content is compressed by [Store.Prepare] before any transaction begins, in zstd
-// frames of at most 2 MiB that two workers take in turn; between frames they hash
+// frames of at most 3 MiB that two workers take in turn; between frames they hash
 // the content, as it was before, with SHA-256. What is packed lies in chunks of at
 // most 64 KiB, so that neither a save nor a claim writes another snapshot anew. A
 // claim puts the chunks together, of which there may be no more than the content

@@ -29,7 +29,7 @@ const (
 	// frameBytes is the most that one frame holds: little enough to share the work
 	// evenly where one core is slower or busy, and no more than the window of the
 	// level, so that an encoder never has to move what it has read.
-	frameBytes = 2 << 20
+	frameBytes = 3 << 20
 	// pieceBytes is the most that is hashed at one go: nothing can stop a
 	// goroutine inside, and a garbage collection waits for it.
 	pieceBytes = 64 << 10
