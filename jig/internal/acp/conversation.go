@@ -177,8 +177,9 @@ func (c *conversation) request(r requested) error {
 		return r.err
 	}
 	if r.frame == nil {
+		pending := c.m.Pending()
 		if err := c.m.AdapterEOF(); err != nil {
-			return err
+			return &broken{err, during(pending), ruleEnd}
 		}
 		c.closed = true
 		c.watch.phase("closing", 0)
@@ -191,7 +192,7 @@ func (c *conversation) request(r requested) error {
 	}
 	d, err := c.m.Adapter(r.frame)
 	if err != nil {
-		return err
+		return asked(err, r.frame)
 	}
 	if c.silent && len(d.ToNative) > 0 {
 		return &breach{"a request came when the client had gone", false}
@@ -241,11 +242,16 @@ func (c *conversation) native(h heard) error {
 	}
 	if h.line == nil {
 		c.silent = true
-		return c.m.NativeEOF()
+		pending := c.m.Pending()
+		if err := c.m.NativeEOF(); err != nil {
+			return &broken{err, during(pending), ruleStop}
+		}
+		return nil
 	}
+	pending := c.m.Pending()
 	d, err := c.m.Native(h.line)
 	if err != nil {
-		return err
+		return answered(err, h.line, pending)
 	}
 	if c.m.Pending() == "" {
 		c.asked.Stop()

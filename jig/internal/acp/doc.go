@@ -36,9 +36,9 @@
 // A closed explanation is the message of an UNCERTAIN failure and the member
 // "explanation" of its details. A scope that was ended for a bound of its own
 // gives none, whatever the conversation looked like. Why a conversation failed is
-// told to the operator in more fixed words ([CodeConversation]), and what kind of
-// trouble a client had with its provider too ([CodeProvider]); a Flow learns
-// neither.
+// told to the operator in more fixed words ([CodeConversation]), with the rule or the
+// bound that was broken, and what kind of trouble a client had with its provider too
+// ([CodeProvider]); a Flow learns neither.
 //
 // # Limits
 //

@@ -86,7 +86,11 @@ func note(err error) string {
 		if reported.Side == "native" {
 			who = "the client's adapter"
 		}
-		return who + ": " + reported.What
+		where := ""
+		if b := (*broken)(nil); errors.As(err, &b) {
+			where = b.where
+		}
+		return who + ": " + reported.What + where
 	case errors.As(err, &framing):
 		return framing.Direction.String() + ": " + string(framing.Rule)
 	case errors.As(err, &bounds):

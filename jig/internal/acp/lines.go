@@ -3,6 +3,7 @@ package acp
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 )
 
@@ -13,6 +14,9 @@ type breach struct {
 }
 
 func (b *breach) Error() string { return "acp: " + b.what }
+
+// tooMuch is a breach of one of the protocol's own bounds.
+func tooMuch(what string, most int) error { return &breach{fmt.Sprintf(what, most), true} }
 
 // lines reads the adapter's output line by line, within bounds that are checked
 // before anything is kept.
@@ -39,15 +43,15 @@ func (n *lines) next() ([]byte, error) {
 		}
 		switch {
 		case n.total > n.l.OutputBytes:
-			return nil, &breach{"the client's adapter wrote more than it may", true}
+			return nil, tooMuch("the client's adapter wrote more than it may: more than %d bytes", n.l.OutputBytes)
 		case size > n.l.LineBytes:
-			return nil, &breach{"a line of the client's adapter is too long", true}
+			return nil, tooMuch("a line of the client's adapter is too long: more than %d bytes", n.l.LineBytes)
 		}
 		line = append(line, part...)
 		switch {
 		case err == nil:
 			if n.count++; n.count > n.l.Lines {
-				return nil, &breach{"the client's adapter wrote more lines than it may", true}
+				return nil, tooMuch("the client's adapter wrote more lines than it may: more than %d", n.l.Lines)
 			}
 			if line = line[:size]; len(line) == 0 {
 				return nil, &breach{"a line of the client's adapter is empty", true}
@@ -70,7 +74,7 @@ func drain(r io.Reader, most int) error {
 	for {
 		n, err := r.Read(buffer)
 		if total += n; total > most {
-			return &breach{"the client's adapter wrote too much on standard error", false}
+			return &breach{fmt.Sprintf("the client's adapter wrote too much on standard error: more than %d bytes", most), false}
 		}
 		if err != nil {
 			return nil

@@ -72,7 +72,7 @@ func (a *call) judge(c *conversation, err error) *fault.Error {
 		}
 	}
 	if text := note(err); text != "" {
-		a.watch.note(text)
+		a.watch.advise(text, hint(err))
 	}
 	return explain(err)
 }

@@ -112,8 +112,11 @@ func (w *watch) turn() {
 	w.phase("prompting", w.turns)
 }
 
-func (w *watch) note(text string) {
-	w.event(Event{Diagnostic: project.Diagnostic{Code: CodeConversation, Message: text}})
+func (w *watch) note(text string) { w.advise(text, "") }
+
+// advise is note, with the rule that it is about.
+func (w *watch) advise(text, hint string) {
+	w.event(Event{Diagnostic: project.Diagnostic{Code: CodeConversation, Message: text, Hint: hint}})
 }
 
 // trouble are the sentences of the closed kinds of a failure of the client's.

@@ -37,6 +37,9 @@ func (s *show) native(e acp.Event) {
 	}
 	if d := e.Diagnostic; d.Message != "" && !slices.Contains(s.p.warnings, d) {
 		s.progress.above(s.a.errStyle.paint(yellow, "warning:") + " " + escape(d.Message))
+		if d.Hint != "" {
+			s.progress.above("  " + escape(d.Hint))
+		}
 		if len(s.found) < maxFound {
 			s.found = append(s.found, d)
 		}
