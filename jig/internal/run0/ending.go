@@ -25,6 +25,7 @@ type Ending struct {
 // end is what the session itself has seen.
 type end struct {
 	violation  string       // of the protocol, in words for a person
+	half       bool         // it is a frame that broke off, as one does when its process is killed
 	lost       bool         // the transport failed
 	silent     bool         // the output ended before an answer
 	mute       bool         // and the process went on, so that it had to be killed
@@ -59,7 +60,7 @@ func (s *Session) End(x Exit) Ending {
 func (e end) failed(x Exit) *fault.Error {
 	deadline := e.local != nil && e.local.Code == fault.DeadlineExceeded
 	switch {
-	case e.violation != "":
+	case e.violation != "" && !(e.half && x.Limit != ""):
 		return fault.New(fault.ProtocolError, e.violation)
 	case e.lost && deadline && !e.answered:
 		return e.local

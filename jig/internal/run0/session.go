@@ -209,7 +209,12 @@ func (s *Session) read() {
 			s.gone()
 		case errors.Is(err, errStdout):
 			s.breach("standard output")
-		case errors.Is(err, errTooLong), errors.Is(err, errUTF8), errors.Is(err, errIncomplete):
+		case errors.Is(err, errIncomplete):
+			s.mu.Lock()
+			s.ended.half = true
+			s.mu.Unlock()
+			s.doom(err.Error() + polluted(frame))
+		case errors.Is(err, errTooLong), errors.Is(err, errUTF8):
 			s.doom(err.Error() + polluted(frame))
 		default:
 			s.mu.Lock()

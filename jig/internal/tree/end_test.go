@@ -140,6 +140,7 @@ func TestAnEarlyEndIsWhatItsStatusSays(t *testing.T) {
 		"no status a little later": {"", grace - time.Millisecond, tree.Exit{}, fault.ChannelLost, grace - time.Millisecond},
 		"no end":                   {"", -1, tree.Exit{}, fault.ChannelLost, grace},
 		"a bound":                  {"", 0, tree.Exit{Code: -1, Killed: true, Limit: "memory"}, fault.ResourceExhausted, 0},
+		"a bound within a frame":   {`{"jsonrpc"`, 0, tree.Exit{Code: -1, Killed: true, Limit: "memory"}, fault.ResourceExhausted, 0},
 		"half a frame, a status":   {`{"jsonrpc"`, 0, tree.Exit{Code: 3}, fault.ProtocolError, 0},
 		"half a frame, no end":     {`{"jsonrpc"`, -1, tree.Exit{}, fault.ProtocolError, 0},
 	} {
