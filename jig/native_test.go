@@ -225,7 +225,8 @@ func TestOneBrokenClientRefusesTheReviewAndLeavesWhatWasApproved(t *testing.T) {
 	n.write("theme/dark.json", "x")
 	require.NoError(t, os.Remove(n.at("theme/dark.json")))
 	o := p.jig("review").is(1, "status", `"failed"`)
-	require.Contains(t, o.stdout, `"code":"PROJECT_ACP_PI_INSTALLATION"`)
+	require.Equal(t, 1, strings.Count(o.stdout, `"code":"PROJECT_ACP_PI_INSTALLATION"`), "once, with its place and its correction: %s", o.stdout)
+	require.Contains(t, o.stdout, "; jig inspect pi shows where the file is; ")
 	// A Flow that is lent nothing does not care.
 	p.jig("run", "flow:flows/hello").is(0)
 	o = p.jig("run", "binding:one").is(2, "code", `"REVIEW_REQUIRED"`)

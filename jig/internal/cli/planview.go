@@ -48,8 +48,7 @@ func (a *app) reviewEnding(r *reviewed) ending {
 	}
 	list := []project.Diagnostic{}
 	if r.err != nil {
-		list = append(list, project.Diagnostic{Code: r.err.code, Message: r.err.message, Hint: r.err.hint})
-		list = append(list, r.err.diagnostics...)
+		list = append(list, r.err.listed()...)
 	}
 	if r.plan != nil {
 		list = append(list, r.plan.Candidate.Warnings...)
@@ -91,6 +90,16 @@ func (a *app) reviewEnding(r *reviewed) ending {
 		e.human += fmt.Sprintf("approved as generation %d\n", r.number)
 	}
 	return e
+}
+
+// listed are the diagnostics of a refusal in a record that has no code of its own: the
+// refusal first, but where it is only the heading of one that has its code.
+func (r *refusal) listed() []project.Diagnostic {
+	heading := slices.ContainsFunc(r.diagnostics, func(d project.Diagnostic) bool { return d.Code == r.code })
+	if heading && r.hint == "" {
+		return r.diagnostics
+	}
+	return append([]project.Diagnostic{{Code: r.code, Message: r.message, Hint: r.hint}}, r.diagnostics...)
 }
 
 func targetRecords(m *project.Meaning) []targetRecord {
