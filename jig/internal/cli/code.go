@@ -76,6 +76,9 @@ func (r *refusal) Unwrap() error { return r.cause }
 
 func refuse(code, message string) *refusal { return &refusal{code: code, message: message} }
 
+// staticJig is what makes jig run in a sandbox.
+const staticJig = "build it with CGO_ENABLED=0, or install a released jig"
+
 // refusalOf finds the code of an error and a sentence for a person.
 func refusalOf(err error) *refusal {
 	var own *refusal
@@ -103,6 +106,8 @@ func refusalOf(err error) *refusal {
 		return refuse(codeBusy, err.Error())
 	case errors.Is(err, state.ErrUnsafe):
 		return &refusal{code: codeUnsafe, message: err.Error(), hint: state.Correction(err), cause: err}
+	case errors.Is(err, state.ErrProgram):
+		return &refusal{code: codeUnavailable, message: err.Error(), hint: staticJig}
 	case errors.Is(err, state.ErrInvalid), errors.Is(err, flowpkg.ErrChanged), errors.Is(err, project.ErrChanged):
 		return &refusal{code: codeStateInvalid, message: strings.TrimPrefix(err.Error(), "flowpkg: "), hint: "if nobody meant to change .jig, move it away and review again", cause: err}
 	case errors.As(err, &unusable):

@@ -12,6 +12,7 @@ import (
 	"github.com/magi-jig/magi-jig/jig/internal/client"
 	"github.com/magi-jig/magi-jig/jig/internal/project"
 	"github.com/magi-jig/magi-jig/jig/internal/sandbox"
+	"github.com/magi-jig/magi-jig/jig/internal/state"
 	"github.com/magi-jig/magi-jig/nativeinspect"
 )
 
@@ -98,6 +99,9 @@ func (a *app) examine(ctx context.Context) []checkRecord {
 		return append(checks, failed("scopes", err))
 	}
 	jig, err := os.Executable()
+	if err == nil {
+		err = state.CheckProgram(jig)
+	}
 	if err != nil {
 		return append(checks, failed("scopes", err))
 	}

@@ -2,6 +2,7 @@ package state
 
 import (
 	"crypto/sha256"
+	"debug/elf"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -28,24 +29,31 @@ type fingerprint struct {
 	Ctime  int64  `json:"ctime,string"`
 }
 
+// unreadable is what to do about a program that cannot be read.
+const unreadable = "let the user who runs jig read the program's file; jig reaches it through /proc, which has to be mounted"
+
 // Binary returns the path of a copy of the program at self below .jig, and the
-// copy's digest. A known copy that nobody has touched is not read again. Scopes run the copy: it is not where an upgrade or the program's
-// own user would write.
+// copy's digest. A known copy that nobody has touched is not read again. Scopes run
+// the copy: it is not where an upgrade or the program's own user would write. A
+// program that could not run there is [ErrProgram].
 func (d *Dir) Binary(self string, known KnownBinary) (path, digest string, err error) {
 	f, err := os.Open(self)
 	if err != nil {
-		return "", "", fixed(failBecause(ErrUnsafe, err, "jig cannot read its own program"), "let the user who runs jig read the program's file; jig reaches it through /proc, which has to be mounted")
+		return "", "", fixed(failBecause(ErrUnsafe, err, "jig cannot read its own program"), unreadable)
 	}
 	defer f.Close()
 	source, err := fingerprintOf(f)
 	if err != nil {
-		return "", "", fixed(failBecause(ErrUnsafe, err, "jig cannot read its own program"), "let the user who runs jig read the program's file; jig reaches it through /proc, which has to be mounted")
+		return "", "", fixed(failBecause(ErrUnsafe, err, "jig cannot read its own program"), unreadable)
 	}
 	if known.record.Source == source {
 		path = d.binary(known.record.Digest)
 		if now, err := fingerprintAt(path); err == nil && now == known.record.Copy {
 			return path, known.record.Digest, nil
 		}
+	}
+	if err := checkProgram(f); err != nil {
+		return "", "", err
 	}
 	if path, digest, err = d.copyBinary(f); err != nil {
 		return "", "", err
@@ -55,6 +63,33 @@ func (d *Dir) Binary(self string, known KnownBinary) (path, digest string, err e
 		return "", "", failBecause(ErrInvalid, err, "the copy of jig cannot be examined")
 	}
 	return path, digest, d.Update(func(t *Tx) error { return t.put(metaBucket, binaryKey, next) })
+}
+
+// CheckProgram says whether the program at path could run in a scope; if not, its
+// error is an [ErrProgram].
+func CheckProgram(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fixed(failBecause(ErrUnsafe, err, "jig cannot read its own program"), unreadable)
+	}
+	defer f.Close()
+	return checkProgram(f)
+}
+
+// checkProgram refuses a program that asks for an interpreter: a scope holds the copy
+// and no library, and what the system says of a start there names neither. What is no
+// ELF file is not judged.
+func checkProgram(f io.ReaderAt) error {
+	program, err := elf.NewFile(f)
+	if err != nil {
+		return nil
+	}
+	for _, p := range program.Progs {
+		if p.Type == elf.PT_INTERP {
+			return fail(ErrProgram, "this jig is linked dynamically, and a sandbox holds none of the libraries that it needs")
+		}
+	}
+	return nil
 }
 
 // KnownBinary is the copy of jig that was made or checked last.

@@ -43,8 +43,8 @@
 //
 // # Errors
 //
-// [ErrNone], [ErrBusy], [ErrInvalid], [ErrUnsafe], [ErrMoved], [ErrStale] and
-// [ErrAuthority], each under an error with a sentence for a person.
+// [ErrNone], [ErrBusy], [ErrInvalid], [ErrUnsafe], [ErrMoved], [ErrStale],
+// [ErrAuthority] and [ErrProgram], each under an error with a sentence for a person.
 //
 // # Concurrency
 //
@@ -76,6 +76,7 @@ var (
 	ErrMoved     = errors.New("this .jig belongs to another place")
 	ErrStale     = errors.New("something else was admitted meanwhile")
 	ErrAuthority = errors.New("the run is not ours any more")
+	ErrProgram   = errors.New("jig itself cannot run in a sandbox")
 )
 
 // failure is a sentence for a person under one of the errors above.

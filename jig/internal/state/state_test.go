@@ -28,7 +28,9 @@ func TestFoldersAndCopiesHaveTheirModes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, fs.FileMode(0o444), info.Mode().Perm())
 
-	path, digest, err := copyOf(t, d, os.Args[0])
+	self := filepath.Join(t.TempDir(), "jig")
+	require.NoError(t, os.WriteFile(self, []byte("a program"), 0o755))
+	path, digest, err := copyOf(t, d, self)
 	require.NoError(t, err)
 	require.Equal(t, strings.TrimPrefix(digest, "sha256:"), filepath.Base(path))
 	info, err = os.Stat(path)
