@@ -138,13 +138,19 @@ type launcher struct {
 	started    []string
 	dead       []string
 	failStart  error
+	before     func(context.Context) error // asked before a start; optional
 	unproved   map[string]bool
 	untidy     map[string]bool
 }
 
-func (l *launcher) StartFlow(_ context.Context, p *flowpkg.Package) (tree.Process, error) {
+func (l *launcher) StartFlow(ctx context.Context, p *flowpkg.Package) (tree.Process, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.before != nil {
+		if err := l.before(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if l.failStart != nil {
 		return nil, l.failStart
 	}

@@ -77,25 +77,14 @@ func (i *invocation) run(ctx context.Context, input jsontext.Value, from channel
 	}
 	p, serr := i.root.o.Launcher.StartFlow(ctx, i.target.Package)
 	if serr != nil {
-		if ctx.Err() != nil {
-			return nil, fault.New(fault.Cancelled, "the run was cancelled before it started")
-		}
-		var f *fault.Error
-		if errors.As(serr, &f) {
-			return nil, f
-		}
-		return nil, fault.New(fault.ExecutionFailed, "the Flow process could not be started: "+serr.Error())
+		return nil, i.unstarted(ctx, serr)
 	}
 	if !i.hold(p) {
 		p.Kill()
 	}
 	grants, err := i.root.broker.Transfer(from, i.party, ports, channels)
 	if err != nil {
-		if !i.putAway(p).Confirmed {
-			i.report(func(up *invocation) { up.unproved = true })
-			err = fault.New(fault.Uncertain, "the end of the process could not be confirmed")
-		}
-		return nil, err
+		return nil, i.putAway(p, err)
 	}
 	if channels == nil {
 		grants = nil
@@ -105,13 +94,13 @@ func (i *invocation) run(ctx context.Context, input jsontext.Value, from channel
 		Run: run0.Run{Input: input, Settings: i.target.Settings, Scratch: "/scratch", DeadlineUnixMS: i.root.o.Deadline.UnixMilli(), Channels: grants},
 	})
 	if nerr != nil {
-		i.putAway(p)
-		i.root.broker.Finish(i.party, false)
 		var f *fault.Error
-		if errors.As(nerr, &f) {
-			return nil, f
+		if !errors.As(nerr, &f) {
+			f = fault.New(fault.ExecutionFailed, nerr.Error())
 		}
-		return nil, fault.New(fault.ExecutionFailed, nerr.Error())
+		f = i.putAway(p, f)
+		i.root.broker.Finish(i.party, false)
+		return nil, f
 	}
 	drained := make(chan struct{})
 	go func() {
@@ -132,21 +121,35 @@ func (i *invocation) run(ctx context.Context, input jsontext.Value, from channel
 	i.mu.Unlock()
 	ending := s.End(exit)
 	i.root.broker.Finish(i.party, false) // a no-op where it answered
-	if !exit.Confirmed {
-		i.report(func(up *invocation) { up.unproved = true })
-	} else if !exit.Cleanup {
-		i.report(func(up *invocation) { up.untidy = true })
-	}
+	i.report(exit)
 	return ending.Result, ending.Err
 }
 
-// report tells the invocation above what it must not succeed over.
-func (i *invocation) report(mark func(*invocation)) {
-	if i.parent != nil {
-		i.parent.mu.Lock()
-		mark(i.parent)
-		i.parent.mu.Unlock()
+// unstarted is the failure of an invocation whose process did not start.
+func (i *invocation) unstarted(ctx context.Context, cause error) *fault.Error {
+	var f *fault.Error
+	switch {
+	case errors.Is(cause, ErrUnproved):
+		i.report(run0.Exit{})
+		return failedEnd(run0.Exit{})
+	case ctx.Err() != nil:
+		return fault.New(fault.Cancelled, "the run was cancelled before it started")
+	case errors.As(cause, &f):
+		return f
 	}
+	return fault.New(fault.ExecutionFailed, "the Flow process could not be started: "+cause.Error())
+}
+
+// report tells the invocation above what it must not succeed over (run-0 6.2).
+func (i *invocation) report(x run0.Exit) {
+	up := i.parent
+	if up == nil {
+		return
+	}
+	up.mu.Lock()
+	defer up.mu.Unlock()
+	up.unproved = up.unproved || !x.Confirmed
+	up.untidy = up.untidy || !x.Cleanup
 }
 
 // follow waits until the process is dead or has to be killed, and kills it.
@@ -235,9 +238,26 @@ func (i *invocation) fence(p Process) run0.Exit {
 	return run0.Exit{Code: exit.Code, Killed: exit.Killed, Limit: exit.Limit, Confirmed: err == nil}
 }
 
-// putAway ends a process that never got its run: nobody reads its streams.
-func (i *invocation) putAway(p Process) run0.Exit {
+// putAway ends a process that never got its run, because of cause: nobody reads
+// its streams. An end without proof or without order outweighs the cause.
+func (i *invocation) putAway(p Process, cause *fault.Error) *fault.Error {
 	x := i.fence(p)
 	x.Cleanup = x.Confirmed && p.Close() == nil
-	return x
+	i.report(x)
+	if err := failedEnd(x); err != nil {
+		return err
+	}
+	return cause
+}
+
+// failedEnd is the failure of a process that never got its run and whose end is
+// not as it has to be; nil where it is. What got one is judged by its session.
+func failedEnd(x run0.Exit) *fault.Error {
+	switch {
+	case !x.Confirmed:
+		return fault.New(fault.Uncertain, "the end of the process could not be confirmed")
+	case !x.Cleanup:
+		return fault.New(fault.ExecutionFailed, "what belonged to the process could not be put away")
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -95,7 +96,12 @@ type Exit struct {
 	Limit  string // the bound it was killed for; empty: none
 }
 
-// Launcher starts Flow processes. An error means that nothing was started.
+// ErrUnproved is in the error of a [Launcher] that could not prove the end of what
+// it had begun to start.
+var ErrUnproved = errors.New("the end of the process could not be confirmed")
+
+// Launcher starts Flow processes. An error means that nothing of the process is
+// alive, except where it is [ErrUnproved].
 type Launcher interface {
 	StartFlow(ctx context.Context, p *flowpkg.Package) (Process, error)
 }

@@ -201,6 +201,72 @@ func TestUnprovedEndsKeepTheParentFromSucceeding(t *testing.T) {
 	}
 }
 
+// A callee whose process was there but never got its run has to end like any
+// other: its input fits the frame of the call and not that of the run.
+func TestUnprovedEndsOfWhatNeverGotItsRunKeepTheParentFromSucceeding(t *testing.T) {
+	// rule: R-189
+	const most = 16 << 20
+	head := len(`{"jsonrpc":"2.0","id":"component:1","method":"flow/call","params":{"operationId":"a","slot":"worker","input":["",""]}}`)
+	input := `["` + strings.Repeat("x", (most-head)/2) + `","` + strings.Repeat("x", (most-head)/2) + `"]`
+	for _, c := range []struct {
+		mark string
+		code fault.Code // of the call, and of a parent that would not mind
+	}{{"", ""}, {"untidy", fault.ExecutionFailed}, {"unproved", fault.Uncertain}} {
+		w := newWorld(t)
+		child := w.flow("child", func(*peer) int { t.Error("it got no run"); return 1 }, nil, nil)
+		got := ""
+		parent := w.flow("parent", func(p *peer) int {
+			got = p.call("a", "worker", input, "")
+			return p.done(`1`)
+		}, nil, map[string]tree.Slot{"worker": {Target: child}})
+		if c.mark != "" {
+			map[string]map[string]bool{"unproved": w.l.unproved, "untidy": w.l.untidy}[c.mark]["child"] = true
+		}
+		r := w.run(parent)
+		require.Equal(t, []string{"parent", "child"}, w.l.started, got)
+		if c.mark == "" {
+			require.NotContains(t, []string{"lost", string(fault.Uncertain)}, got)
+			w.succeeds(r, `1`)
+			continue
+		}
+		require.Equal(t, string(c.code), got)
+		w.fails(r, c.code)
+	}
+}
+
+// What was half started when the call was cancelled may be alive as well.
+func TestAStartWhoseEndIsNotProvedKeepsTheParentFromSucceeding(t *testing.T) {
+	// rule: R-189
+	for _, cancelled := range []bool{false, true} {
+		w := newWorld(t)
+		child := w.flow("child", echo, nil, nil)
+		starting, stop := make(chan struct{}), make(chan struct{})
+		parent := w.flow("parent", func(p *peer) int {
+			w.l.before = func(ctx context.Context) error {
+				close(starting)
+				if cancelled {
+					<-ctx.Done()
+				}
+				close(stop)
+				return fmt.Errorf("half way: %w", tree.ErrUnproved)
+			}
+			id := p.ask("flow/call", `{"operationId":"a","slot":"worker","input":1}`)
+			<-starting
+			if cancelled {
+				p.write(`{"jsonrpc":"2.0","method":"request/cancel","params":{"requestId":%q}}`, id)
+				require.Equal(t, "CANCELLED", p.answer(id))
+			} else {
+				require.Equal(t, "UNCERTAIN", p.answer(id))
+			}
+			<-stop
+			return p.done(`1`)
+		}, nil, map[string]tree.Slot{"worker": {Target: child}})
+		w.fails(w.run(parent), fault.Uncertain)
+		w.l.before = func(context.Context) error { return tree.ErrUnproved }
+		w.fails(w.run(parent), fault.Uncertain)
+	}
+}
+
 // rule: J-075
 func TestDepthAndProcesses(t *testing.T) {
 	w := newWorld(t)
