@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"bytes"
 	"context"
 	"sync"
 	"time"
@@ -42,6 +43,7 @@ type conversation struct {
 	cancelled *time.Timer
 	patience  *time.Timer // with a client that should end
 	told      bool        // it was told to
+	refused   string      // the method that the client answered with an error
 }
 
 // line is one line for the adapter; a cancel is written only while it has a
@@ -255,6 +257,9 @@ func (c *conversation) native(h heard) error {
 	}
 	if c.m.Pending() == "" {
 		c.asked.Stop()
+		if pending != "" && isError(d.ToAdapter) {
+			c.refused = pending
+		}
 	}
 	if !c.m.Prompting() {
 		c.cancelled.Stop()
@@ -270,6 +275,12 @@ func (c *conversation) native(h heard) error {
 		c.watch.frame(b)
 	}
 	return nil
+}
+
+// isError says whether an answer is one: the machine writes each of them anew, and
+// these bytes stand in no string.
+func isError(frames [][]byte) bool {
+	return len(frames) > 0 && bytes.Contains(frames[0], []byte(`,"error":{"code":`))
 }
 
 // impatient ends a client that does not end by itself: first through its adapter,

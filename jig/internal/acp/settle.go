@@ -18,7 +18,7 @@ func (a *call) settle(c *conversation) (jsontext.Value, *fault.Error) {
 	c.scope.Input().Close() // frees a writer whom nobody reads any more
 	c.wait()
 	e := c.scope.Evidence()
-	a.watch.categories(e.Categories)
+	a.watch.categories(e.Categories, c.refused, a.plan.Client)
 	switch {
 	case fenced != nil:
 	case exit.Limit != "":

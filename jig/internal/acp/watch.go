@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -129,14 +130,43 @@ var trouble = map[launch.Category]string{
 	launch.Expired: "the credential of the native client has ended",
 }
 
-// categories tells the operator what the adapter reported, each kind once.
-func (w *watch) categories(all []launch.Category) {
+// remedies say where to look for each of them.
+var remedies = map[launch.Category]string{
+	launch.Auth:    "jig doctor %s looks at the credential; sign in again, or take another key",
+	launch.Rate:    "wait, or look at the limits of the account that %s is signed in to",
+	launch.Network: "look at this machine's network, at JIG_HTTPS_PROXY, and at the endpoint that jig inspect and jig doctor %s show",
+	launch.Model:   "choose a model that the account of %s offers, in the grant or in the client's variable",
+	launch.Service: "try again; what the provider of %s says of its service may tell more",
+	launch.Expired: "run %s once, or sign in again, which renews the credential",
+}
+
+// Where the client has no word for it.
+const (
+	sayRefused   = "the provider of the native client refused its request or could not serve it; the client did not say which"
+	sayFailed    = "the native client answered with an error and did not say of what kind"
+	lookYourself = "run %s once outside jig, with the same model and account: it shows the provider's own words; jig doctor looks at its setup"
+)
+
+// categories tells the operator what the adapter reported, each kind once. refused is
+// the method that the client answered with an error, or empty: where no kind is known
+// of that, at least it is said.
+func (w *watch) categories(all []launch.Category, refused, client string) {
 	told := map[launch.Category]bool{}
+	tell := func(text, look string) {
+		w.event(Event{Diagnostic: project.Diagnostic{Code: CodeProvider, Message: text, Hint: fmt.Sprintf(look, client)}})
+	}
 	for _, c := range all {
 		if text := trouble[c]; text != "" && !told[c] {
 			told[c] = true
-			w.event(Event{Diagnostic: project.Diagnostic{Code: CodeProvider, Message: text}})
+			tell(text, remedies[c])
 		}
+	}
+	switch {
+	case len(told) > 0 || refused == "":
+	case refused == "session/prompt":
+		tell(sayRefused, lookYourself)
+	default:
+		tell(sayFailed, lookYourself)
 	}
 }
 
