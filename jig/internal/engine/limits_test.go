@@ -49,12 +49,13 @@ func TestMemoryIsLimited(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"one array too large":       body(`new Uint8Array(200 << 20);`),
 		"many that are kept":        {"FLOW.ts": `import { handle } from "@jigging/flow"; const kept = []; await handle(async () => { for (;;) kept.push(new Uint8Array(1 << 20)); });`},
+		"many small ones":           {"FLOW.ts": `import { handle } from "@jigging/flow"; const kept = []; await handle(async () => { for (;;) kept.push({ a: kept.length, b: "x" + kept.length }); });`},
 		"no room for an error":      body(`const kept = []; for (;;) kept.push({ a: 1, b: [1, 2] });`),
 		"in a callback, and no end": {"FLOW.ts": `import { handle } from "@jigging/flow"; const kept = []; await handle(() => new Promise((r) => { setTimeout(() => { try { for (;;) kept.push(new Uint8Array(60000)); } catch {} }, 1); }));`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := run(t, flow{files: files, heap: 16 << 20}).fails(fault.ExecutionFailed)
-			require.NotEmpty(t, e.diags, e.text)
+			require.Len(t, e.diags, 1, e.text)
 			require.Equal(t, engine.CodeMemory, e.diags[0].Code)
 			require.Contains(t, e.diags[0].Message, "16 MiB")
 		})

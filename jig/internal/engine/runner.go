@@ -35,8 +35,9 @@ type runner struct {
 	loaded   bool // the entry has been evaluated
 	handling bool // handle was called
 	answered bool
-	outEnded bool // the author has ended standard output
-	numb     bool // a limit was reached: the realm hears nothing any more
+	outEnded bool   // the author has ended standard output
+	numb     bool   // a limit was reached: the realm hears nothing any more
+	reached  string // the limit that was named last
 	exiting  bool
 	status   int
 }
@@ -266,7 +267,7 @@ func (r *runner) tell(name string, args ...any) {
 func (r *runner) handle(err error) {
 	switch {
 	case err == nil || r.exiting:
-	case errors.Is(err, realm.ErrMemory):
+	case errors.Is(err, realm.ErrMemory), err.Error() == "null" && r.full():
 		r.exhausted("memory")
 	case errors.Is(err, realm.ErrStack):
 		r.exhausted("stack")
@@ -289,11 +290,19 @@ func (r *runner) exhausted(limit string) {
 	r.comp.Fail(component.Executed())
 }
 
+// full says whether the heap may have run full. An engine without room for an
+// error throws null, as an author may too, but hardly after that.
+func (r *runner) full() bool { return residentBytes() > int64(r.heapBytes) }
+
 // limit names a limit that an author's code has reached.
 func (r *runner) limit(name string) {
-	if name == "null" && residentBytes() > int64(r.heapBytes) {
-		name = "memory" // the author may have thrown null, but hardly after that
+	if name == "null" && r.full() {
+		name = "memory"
 	}
+	if name == r.reached {
+		return // it has been named
+	}
+	r.reached = name
 	switch name {
 	case "memory":
 		r.diagnose(Diagnostic{Code: CodeMemory, Message: fmt.Sprintf("the Flow has used more than the %d MiB of memory that it may", r.heapBytes>>20)})
