@@ -53,13 +53,19 @@ const probeTimeout = 15 * time.Second
 // Probe starts a real scope of each kind with its real flags. jig is the program
 // that runs inside with args; it has to write [ProbeAnswer].
 func Probe(ctx context.Context, l *Launcher, jig string, args ...string) []Probed {
-	native := FlowSpec(jig, "", args...)
-	native.Network, native.NestedUserns = true, true
-	native.Limits = Limits{MemoryBytes: NativeMemoryBytes, Tasks: NativeTasks}
-	return []Probed{
-		probe(ctx, l, "flow", FlowSpec(jig, "", args...)),
-		probe(ctx, l, "native", native),
-	}
+	flow, native := probeSpecs(jig, args)
+	return []Probed{probe(ctx, l, "flow", flow), probe(ctx, l, "native", native)}
+}
+
+// probeSpecs are the scopes of a Flow and of the client that asks for most, with
+// a file in memory and a home of its own, as they are started for a run.
+func probeSpecs(jig string, args []string) (flow, native Spec) {
+	native = NativeSpec(Native{
+		Binds: []Bind{{jig, AdapterPath}}, Tmpfs: []Tmpfs{{"/codex", NativeHomeBytes}},
+		Data: []Data{{"/etc/hosts", []byte("127.0.0.1 localhost\n")}}, NestedUserns: true,
+	})
+	native.Command = append([]string{AdapterPath}, args...)
+	return FlowSpec(jig, "", args...), native
 }
 
 func probe(ctx context.Context, l *Launcher, scope string, s Spec) Probed {

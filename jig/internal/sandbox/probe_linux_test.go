@@ -16,6 +16,14 @@ func TestAProbeIsARealScopeOfEachKind(t *testing.T) {
 	probed := sandbox.Probe(t.Context(), launcher(t), probe, "say", sandbox.ProbeAnswer)
 	require.Equal(t, []sandbox.Probed{{Scope: "flow", OK: true}, {Scope: "native", OK: true}}, probed)
 
+	// The flags are those of a run: a file in memory, the homes, the adapter's place.
+	probed = sandbox.Probe(t.Context(), launcher(t), probe, "say-if", sandbox.ProbeAnswer, "/etc/hosts", "/codex", "/home/agent", "/work", sandbox.AdapterPath)
+	require.False(t, probed[0].OK)
+	require.True(t, probed[1].OK, probed[1].Reason)
+	probed = sandbox.Probe(t.Context(), launcher(t), probe, "say-if", sandbox.ProbeAnswer, "/scratch", "/jig/jig")
+	require.True(t, probed[0].OK)
+	require.False(t, probed[1].OK)
+
 	probed = sandbox.Probe(t.Context(), launcher(t), probe, "say", "something else")
 	for _, p := range probed {
 		require.False(t, p.OK)

@@ -21,6 +21,14 @@ import (
 func main() {
 	args := os.Args[1:]
 	switch args[0] {
+	case "say-if": // the answer, if what follows is there
+		for _, path := range os.Args[3:] {
+			if _, err := os.Stat(path); err != nil {
+				fmt.Println(err)
+				return
+			}
+		}
+		fmt.Println(os.Args[2])
 	case "say":
 		fmt.Println(os.Args[2])
 	case "fds":
