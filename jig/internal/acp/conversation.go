@@ -260,6 +260,9 @@ func (c *conversation) native(h heard) error {
 		if pending != "" && isError(d.ToAdapter) {
 			c.refused = pending
 		}
+		if pending == "session/prompt" {
+			c.watch.rests()
+		}
 	}
 	if !c.m.Prompting() {
 		c.cancelled.Stop()

@@ -3,6 +3,7 @@ package acp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -93,6 +94,7 @@ func (r *Resource) Call(ctx context.Context, c tree.ResourceCall) (jsontext.Valu
 	a := &call{r: r, c: c, o: o, ctx: ctx, watch: w}
 	result, failure := a.perform()
 	if failure != nil {
+		a.unfinished(failure.Code)
 		// The Flow has to learn of the end from the channel too, whoever waits there.
 		c.Senders["responses"].Fail(fault.New(fault.Disconnected, "the native conversation has ended"))
 		c.Receivers["requests"].Release()
@@ -126,13 +128,41 @@ func (a *call) stopped() *fault.Error {
 	return fault.New(fault.Cancelled, "the native conversation was cancelled")
 }
 
+// unfinished tells the operator what a call was about when it was stopped from
+// outside, and what became of it: its failure is answered to a Flow that may be gone.
+func (a *call) unfinished(code fault.Code) {
+	when := "when its call ended: it was cancelled, or the Flow did not wait for it"
+	switch code {
+	case fault.Cancelled:
+	case fault.DeadlineExceeded:
+		when = "at the deadline"
+	default:
+		return
+	}
+	what, turn, of := a.watch.last()
+	switch what {
+	case "":
+		return // nothing had begun
+	case preparing:
+		a.watch.note("the native client was being prepared " + when + "; it was not started")
+		return
+	}
+	if turn > 0 {
+		what += fmt.Sprintf(", turn %d of %d", turn, of)
+	}
+	a.watch.note("the native conversation was still open (" + what + ") " + when + "; jig killed the client and everything in its scope, and what it had done by then is not known")
+}
+
+// preparing is the phase before a client is started.
+const preparing = "preparing"
+
 // perform does everything that is needed before the dispatch, and then the
 // dispatch.
 func (a *call) perform() (jsontext.Value, *fault.Error) {
 	if f := a.stopped(); f != nil {
 		return nil, f
 	}
-	a.watch.phase("preparing", 0)
+	a.watch.phase(preparing, 0)
 	prepared, err := a.r.o.Prepare(a.ctx, a.c.Grant)
 	if f := a.stopped(); f != nil {
 		return nil, f

@@ -38,6 +38,7 @@ type watch struct {
 	label string
 	turns int
 	of    int
+	now   string // the phase; of the goroutine of the call
 
 	mu    sync.Mutex
 	queue []Event       // guarded by mu
@@ -106,7 +107,18 @@ func (w *watch) end() {
 	}
 }
 
-func (w *watch) phase(name string, turn int) { w.event(Event{Phase: name, Turn: turn, Of: w.of}) }
+func (w *watch) phase(name string, turn int) {
+	w.now = name
+	w.event(Event{Phase: name, Turn: turn, Of: w.of})
+}
+
+// rests notes, and tells nobody, that a prompt was answered and nothing has followed.
+func (w *watch) rests() { w.now = resting }
+
+const resting = "its prompt was answered, and its requests had not ended"
+
+// last is the phase that was told last, and its turn.
+func (w *watch) last() (phase string, turn, of int) { return w.now, w.turns, w.of }
 
 func (w *watch) turn() {
 	w.turns++
