@@ -43,7 +43,7 @@ func TestMovingKeepsTheSource(t *testing.T) {
 }
 
 func TestAdmissionChecksInOrder(t *testing.T) {
-	// rule: R-109, R-110, R-111, R-112, R-113
+	// rule: R-109, R-110, R-111, R-112, R-113, R-102
 	r := newRig(t)
 	w, rd := r.direct(root)
 	require.Equal(t, "INVALID_INPUT", r.transfer(ports{"in": receivePort()}, nil), "a required port")
@@ -79,7 +79,7 @@ func TestAdmissionChecksInOrder(t *testing.T) {
 }
 
 func TestWhatMarksAnEndpointUsed(t *testing.T) {
-	// rule: R-100, R-102, R-103
+	// rule: R-100, R-103
 	for name, use := range map[string]func(r rig, w, rd channel.Grant) channel.Grant{
 		"send":    func(r rig, w, rd channel.Grant) channel.Grant { r.send(root, w, `1`); return w },
 		"close":   func(r rig, w, rd channel.Grant) channel.Grant { r.close(root, w, false); return w },
