@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -70,7 +71,7 @@ func TestExitIsWhatTheCommandDid(t *testing.T) {
 }
 
 func TestFenceProvesTheEndOfEverything(t *testing.T) {
-	// rule: J-151, J-152, J-154
+	// rule: J-151, J-154
 	p, err := launcher(t).Start(context.Background(), spec("stay", "fence-marker"))
 	require.NoError(t, err)
 	defer p.Close()
@@ -88,6 +89,74 @@ func TestFenceProvesTheEndOfEverything(t *testing.T) {
 	default:
 		t.Fatal("a confirmed fence has ended")
 	}
+}
+
+// held lets nothing reap pid once it is dead, until the returned function is
+// called: this thread traces it, and never looks at what it traces. A namespace
+// ends when all in it have been reaped, so its init outlives its own kill.
+func held(t *testing.T, pid int) (release func()) {
+	t.Helper()
+	seized, done, gone := make(chan error), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		runtime.LockOSThread() // never unlocked: the hold ends with the thread
+		seized <- unix.PtraceSeize(pid)
+		<-done
+		unix.Wait4(pid, nil, unix.WALL|unix.WNOHANG, nil) // or with this, where it is dead
+	}()
+	require.NoError(t, <-seized)
+	release = sync.OnceFunc(func() { close(done); <-gone })
+	t.Cleanup(release)
+	return release
+}
+
+// pidOf is the process on the host whose command line is the given one.
+func pidOf(t *testing.T, cmdline ...string) (found int) {
+	t.Helper()
+	require.NoError(t, walkProcesses(func(pid, line string) {
+		if line == strings.Join(cmdline, "\x00")+"\x00" {
+			n, err := strconv.Atoi(pid)
+			require.NoError(t, err)
+			found = n
+		}
+	}))
+	require.NotZero(t, found)
+	return found
+}
+
+func TestAFenceWithoutProofIsUnconfirmed(t *testing.T) {
+	// rule: J-152
+	require.Equal(t, 5*time.Second, sandbox.FenceTimeout)
+	p, err := launcher(t).Start(context.Background(), spec("stay", "unproved-marker"))
+	require.NoError(t, err)
+	line := make([]byte, 8)
+	_, err = io.ReadFull(p.Stdout, line)
+	require.NoError(t, err)
+	release := held(t, pidOf(t, "/jig/jig", "stay", "unproved-marker"))
+
+	began := time.Now()
+	_, err = p.Fence()
+	require.ErrorIs(t, err, sandbox.ErrUnconfirmed)
+	require.GreaterOrEqual(t, time.Since(began), sandbox.FenceTimeout)
+	select {
+	case <-p.Ended():
+		t.Fatal("nothing has proved its end")
+	default:
+	}
+	// Nobody waits for what it may still write.
+	for _, r := range []io.Reader{p.Stdout, p.Stderr} {
+		_, _ = io.ReadAll(r)
+	}
+
+	// The proof can come while it is waited for, and then it is one.
+	closed := make(chan error)
+	go func() { closed <- p.Close() }()
+	release()
+	require.NoError(t, <-closed)
+	exit, err := p.Fence()
+	require.NoError(t, err)
+	require.True(t, exit.Killed)
+	require.Zero(t, running(t, "unproved-marker"))
 }
 
 // complaint: B1.2 agentclientprotocol/rust-sdk#249 - killing the wrapper left the real program running on the host
