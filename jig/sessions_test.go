@@ -18,6 +18,13 @@ import (
 // it, and one that does not.
 func (p *place) keep(run string) (kept, tied string) {
 	p.t.Helper()
+	now := time.Now()
+	return p.retain(now, ""), p.retain(now, run)
+}
+
+// retain puts a session into the state as a run would have at some time.
+func (p *place) retain(at time.Time, root string) (reference string) {
+	p.t.Helper()
 	d, err := state.Open(p.dir)
 	require.NoError(p.t, err)
 	const id = "01a22a81-ff3c-7a80-a03d-0823c99143cd"
@@ -25,18 +32,23 @@ func (p *place) keep(run string) (kept, tied string) {
 	require.NoError(p.t, err)
 	prepared, err := s.Prepare([]byte("CANARY\n"))
 	require.NoError(p.t, err)
-	save := func(t *state.Tx, root string) string {
-		reference, err := s.Save(t.Bolt(), time.Now(), prepared, sessionstore.Owner{
+	require.NoError(p.t, d.Update(func(t *state.Tx) (err error) {
+		reference, err = s.Save(t.Bolt(), at, prepared, sessionstore.Owner{
 			Scope: "sha256:scope", Root: root, NativeID: id, Path: "sessions/2026/11/30/rollout-2026-11-30T03-31-32-" + id + ".jsonl",
 		})
-		require.NoError(p.t, err)
-		return reference
-	}
-	require.NoError(p.t, d.Update(func(t *state.Tx) error {
-		kept, tied = save(t, ""), save(t, run)
-		return nil
+		return err
 	}))
-	return kept, tied
+	return reference
+}
+
+// stored are the references of the sessions in the state, available or not.
+func stored(t *testing.T, d *state.Dir) (references []string) {
+	t.Helper()
+	require.NoError(t, d.View(func(t *state.Tx) error {
+		rows := t.Bolt().Bucket([]byte(state.SessionsBucket)).Bucket([]byte("session-rows"))
+		return rows.ForEach(func(k, _ []byte) error { references = append(references, string(k)); return nil })
+	}))
+	return references
 }
 
 type session struct {
@@ -85,6 +97,18 @@ func TestSessions(t *testing.T) {
 	p.jig("sessions", "delete", tied, "--json").is(1, "code", `"SESSION_NOT_FOUND"`)
 	p.jig("sessions", "delete", "--all", "--json").is(0, "deleted", "1")
 	p.jig("sessions", "--json").is(0, "sessions", "[]")
+}
+
+func TestDeletingWhatIsNotThereDeletesWhatHasExpired(t *testing.T) {
+	// rule: P-154
+	p := reviewed(t, map[string]string{"flows/hello/FLOW.ts": hello})
+	old := p.retain(time.Now().Add(-25*time.Hour), "")
+	d, err := state.Open(p.dir)
+	require.NoError(t, err)
+	p.jig("sessions", "--json").is(0, "sessions", "[]")
+	require.Equal(t, []string{old}, stored(t, d), "a list only looks")
+	p.jig("sessions", "delete", "00000000-0000-4000-8000-000000000000", "--json").is(1, "code", `"SESSION_NOT_FOUND"`)
+	require.Empty(t, stored(t, d))
 }
 
 func TestARunTakesItsSessionsWithIt(t *testing.T) {

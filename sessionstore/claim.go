@@ -22,7 +22,8 @@ type Snapshot struct {
 // Claim hands out the snapshot of reference to a root and takes it away. It is
 // final once the caller has committed, and the caller commits before it starts
 // anything with it. A reference that is not this scope's, or tied to another
-// root, is [ErrUnavailable] and stays as it was.
+// root, is [ErrUnavailable] and stays as it was; the caller commits then too, or
+// what has expired comes back.
 func (s *Store) Claim(tx *bbolt.Tx, now time.Time, reference, scope, root string) (*Snapshot, error) {
 	if root == "" || scope == "" {
 		return nil, errors.New("sessionstore: a claim needs a scope and a root")
@@ -69,18 +70,19 @@ func (s *Store) Claim(tx *bbolt.Tx, now time.Time, reference, scope, root string
 	return &Snapshot{r.nativeID, r.path, content, r.root != ""}, nil
 }
 
-// Settle ends a root: what is tied to it goes, and its claims with it. The
-// caller publishes the root's end in the same transaction; where Settle fails it
-// must not.
-func (s *Store) Settle(tx *bbolt.Tx, root string) error {
+// Settle ends a root: what is tied to it goes, and its claims with it, and of
+// everybody's what has expired. The caller publishes the root's end in the same
+// transaction; where Settle fails it must not.
+func (s *Store) Settle(tx *bbolt.Tx, now time.Time, root string) error {
 	b, err := s.enter(tx)
 	if err != nil {
 		return err
 	}
+	ms := now.UnixMilli()
 	var rows, claims [][]byte
 	err = b.rows.ForEach(func(k, v []byte) error {
 		r, err := s.readRow(v)
-		if err == nil && r.root == root && root != "" {
+		if err == nil && (r.root == root && root != "" || !r.available(ms)) {
 			rows = append(rows, k)
 		}
 		return err

@@ -167,7 +167,7 @@ func TestEveryWayOutTakesEveryPart(t *testing.T) {
 	// rule: F-145, F-146, P-154
 	for name, leave := range map[string]func(r *rig, ref string) error{
 		"claim":  func(r *rig, ref string) error { _, err := r.claim(noon, ref, scope, "root"); return err },
-		"settle": func(r *rig, _ string) error { return r.settle("root") },
+		"settle": func(r *rig, _ string) error { return r.settle(noon, "root") },
 		"delete": func(r *rig, ref string) error {
 			return r.db.Update(func(tx *bbolt.Tx) error { return r.Delete(tx, noon, ref) })
 		},

@@ -36,7 +36,7 @@ func TestPowerCutLeavesEitherState(t *testing.T) {
 		"save large":  {small, save(large)},
 		"claim":       {small, claim},
 		"claim large": {large, claim},
-		"settle":      {small, func(r *rig, _ string) error { return r.settle("tied") }},
+		"settle":      {small, func(r *rig, _ string) error { return r.settle(noon, "tied") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "state.db")

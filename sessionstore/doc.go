@@ -28,6 +28,12 @@
 // accountable after the snapshot would have expired; such rows do not count among
 // the snapshots. A run-tied snapshot and a claim are settled by the same call.
 //
+// What has expired goes with the next call that changes something, whoever's it
+// is: a save, a claim, a deletion, or the end of a root. A refusal is such a call
+// as well, so a caller commits [ErrCapacity] and [ErrUnavailable] and reports them
+// afterwards. [Store.List] changes nothing, so that it can be asked without
+// waiting for anybody, and leaves out what has expired.
+//
 // # Limits
 //
 // See [Limits]. A process that has prepared content keeps two encoders for the
@@ -36,9 +42,9 @@
 // # Errors
 //
 // [ErrCapacity] is the one refusal to save that is no fault. [ErrUnavailable] is
-// the one refusal to hand out. [ErrCorrupt] and [ErrAuthority] mean that the
-// caller has to abandon the transaction and fail. Whatever bbolt returns comes
-// back wrapped.
+// the one refusal to hand out. Both leave a transaction that can be committed.
+// [ErrCorrupt] and [ErrAuthority] mean that the caller has to abandon the
+// transaction and fail. Whatever bbolt returns comes back wrapped.
 //
 // # Concurrency
 //

@@ -36,7 +36,7 @@ func (s *Store) List(tx *bbolt.Tx, now time.Time) ([]Info, error) {
 		if err != nil {
 			return err
 		}
-		if r.expires > ms && r.created <= ms {
+		if r.available(ms) {
 			all = append(all, Info{string(k), r.bytes, time.UnixMilli(r.created).UTC(), time.UnixMilli(r.expires).UTC(), r.root != ""})
 		}
 		return nil
@@ -48,7 +48,7 @@ func (s *Store) List(tx *bbolt.Tx, now time.Time) ([]Info, error) {
 }
 
 // Delete takes a snapshot away without handing it out. [ErrUnavailable] is one
-// that is not there.
+// that is not there; the caller commits then too, as after a refused claim.
 func (s *Store) Delete(tx *bbolt.Tx, now time.Time, reference string) error {
 	b, err := s.enter(tx)
 	if err != nil {

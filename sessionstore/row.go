@@ -74,8 +74,11 @@ func put(b *bbolt.Bucket, reference string, raw []byte) error {
 	return nil
 }
 
-// prune deletes snapshots that have expired, and those from the future: a clock
-// that went back must not keep one alive for longer. It returns how many are
+// available says whether a snapshot may be had at a time. One from the future may
+// not: a clock that went back must not keep it alive for longer.
+func (r row) available(ms int64) bool { return r.created <= ms && ms < r.expires }
+
+// prune deletes snapshots that are not available any more, and returns how many are
 // left.
 func (s *Store) prune(b buckets, now time.Time) (left int, err error) {
 	ms := now.UnixMilli()
@@ -86,7 +89,7 @@ func (s *Store) prune(b buckets, now time.Time) (left int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if r.expires <= ms || r.created > ms {
+		if !r.available(ms) {
 			gone = append(gone, k)
 			continue
 		}

@@ -79,8 +79,8 @@ func (r *rig) claim(now time.Time, ref, scope, root string) (s *sessionstore.Sna
 	return s, err
 }
 
-func (r *rig) settle(root string) error {
-	return r.db.Update(func(tx *bbolt.Tx) error { return r.Settle(tx, root) })
+func (r *rig) settle(now time.Time, root string) error {
+	return r.db.Update(func(tx *bbolt.Tx) error { return r.Settle(tx, now, root) })
 }
 
 func (r *rig) count(now time.Time) int {
@@ -117,7 +117,7 @@ func TestClaimReturnsWhatWasSavedAndTakesItAway(t *testing.T) {
 	require.Equal(t, []int{0, 0, 1}, []int{rows, kept, claims}, "the payload is gone, the claim is accountable")
 	_, err = r.claim(noon, ref, scope, "root")
 	require.ErrorIs(t, err, sessionstore.ErrUnavailable)
-	require.NoError(t, r.settle("root"))
+	require.NoError(t, r.settle(noon, "root"))
 	_, _, claims = r.entries()
 	require.Zero(t, claims)
 }
@@ -173,40 +173,12 @@ func TestClaimsInFlightTakeNoPlace(t *testing.T) {
 	r.mustSave(noon.Add(48*time.Hour), "x", "")
 	_, _, claims = r.entries()
 	require.Equal(t, 48, claims)
-	require.NoError(t, r.settle("other"))
+	require.NoError(t, r.settle(noon.Add(48*time.Hour), "other"))
 	_, _, claims = r.entries()
 	require.Equal(t, 48, claims)
-	require.NoError(t, r.settle("root"))
+	require.NoError(t, r.settle(noon.Add(48*time.Hour), "root"))
 	rows, _, claims := r.entries()
 	require.Equal(t, []int{1, 0}, []int{rows, claims})
-}
-
-func TestExpiry(t *testing.T) {
-	// rule: P-153, P-154
-	for _, c := range []struct {
-		after time.Duration
-		alive bool
-	}{
-		{24*time.Hour - time.Millisecond, true}, {24 * time.Hour, false}, {24*time.Hour + time.Millisecond, false},
-		{-time.Millisecond, false}, {0, true},
-	} {
-		r := newRig(t)
-		ref := r.mustSave(noon, "x", "")
-		at := noon.Add(c.after)
-		require.Equal(t, c.alive, r.count(at) == 1, c.after)
-		_, err := r.claim(at, ref, scope, "root")
-		require.Equal(t, c.alive, err == nil, c.after)
-		if !c.alive {
-			require.ErrorIs(t, err, sessionstore.ErrUnavailable)
-		}
-	}
-	// A refused claim prunes nothing by itself, because its caller rolls back; a
-	// save that goes through does.
-	r := newRig(t)
-	r.mustSave(noon, "x", "")
-	r.mustSave(noon.Add(25*time.Hour), "x", "")
-	rows, content, _ := r.entries()
-	require.Equal(t, []int{1, 1}, []int{rows, content})
 }
 
 func TestRefusalsAreAlikeAndLeaveTheRow(t *testing.T) {
@@ -247,18 +219,18 @@ func TestSettlementDeletesWhatIsTied(t *testing.T) {
 	plain := r.mustSave(noon, "d", "")
 	// The deletion belongs to the caller's transaction.
 	err := r.db.Update(func(tx *bbolt.Tx) error {
-		require.NoError(t, r.Settle(tx, "root"))
+		require.NoError(t, r.Settle(tx, noon, "root"))
 		return errors.New("the terminal could not be written")
 	})
 	require.Error(t, err)
 	require.Equal(t, 4, r.count(noon))
-	require.NoError(t, r.settle("root"))
+	require.NoError(t, r.settle(noon, "root"))
 	require.Equal(t, 2, r.count(noon))
 	for ref, root := range map[string]string{other: "other", plain: "x"} {
 		_, err := r.claim(noon, ref, scope, root)
 		require.NoError(t, err)
 	}
-	require.NoError(t, r.settle(""))
+	require.NoError(t, r.settle(noon, ""))
 }
 
 func TestTwoClaimsHaveOneWinner(t *testing.T) {
@@ -293,7 +265,7 @@ func TestLostAuthorityIsAFailure(t *testing.T) {
 	for name, try := range map[string]func(*bbolt.Tx) error{
 		"save":   func(tx *bbolt.Tx) error { _, err := r.Save(tx, noon, p, owner("")); return err },
 		"claim":  func(tx *bbolt.Tx) error { _, err := r.Claim(tx, noon, ref, scope, "root"); return err },
-		"settle": func(tx *bbolt.Tx) error { return r.Settle(tx, "root") },
+		"settle": func(tx *bbolt.Tx) error { return r.Settle(tx, noon, "root") },
 		"delete": func(tx *bbolt.Tx) error { return r.Delete(tx, noon, ref) },
 		"all":    func(tx *bbolt.Tx) error { _, err := r.DeleteAll(tx); return err },
 	} {
@@ -348,13 +320,13 @@ func TestCorruptionIsAFailureAndNeverUnavailable(t *testing.T) {
 		r.spoil("session-rows", ref, flip)
 		_, err := r.claim(noon, ref, scope, "tied")
 		require.ErrorIs(t, err, sessionstore.ErrCorrupt, i)
-		require.ErrorIs(t, r.settle("tied"), sessionstore.ErrCorrupt, i)
+		require.ErrorIs(t, r.settle(noon, "tied"), sessionstore.ErrCorrupt, i)
 		r.spoil("session-rows", ref, flip)
 	}
 	_, err := r.claim(noon, ref, scope, "tied")
 	require.NoError(t, err)
 	r.spoil("session-claims", ref, func(b []byte) []byte { b[2] ^= 1; return b })
-	require.ErrorIs(t, r.settle("tied"), sessionstore.ErrCorrupt)
+	require.ErrorIs(t, r.settle(noon, "tied"), sessionstore.ErrCorrupt)
 	// No text.
 	r = newRig(t)
 	ref = r.mustSave(noon, "\xff", "")
@@ -479,7 +451,7 @@ func TestRandomHistory(t *testing.T) {
 				if root == "" || random.IntN(4) > 0 {
 					continue
 				}
-				require.NoError(t, r.settle(root))
+				require.NoError(t, r.settle(now, root))
 				for ref, k := range model {
 					if k.root == root {
 						delete(model, ref)

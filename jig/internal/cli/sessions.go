@@ -104,16 +104,20 @@ func (a *app) deleteSessions(ctx context.Context, reference string) ending {
 	if err != nil {
 		return a.refused(err)
 	}
-	deleted := 1
+	deleted, unknown := 1, false
 	err = d.Update(func(t *state.Tx) (err error) {
-		if reference != "" {
-			return retain.Delete(t, time.Now(), reference)
+		if reference == "" {
+			deleted, err = retain.DeleteAll(t, time.Now())
+			return err
 		}
-		deleted, err = retain.DeleteAll(t, time.Now())
+		err = retain.Delete(t, time.Now(), reference)
+		if unknown = errors.Is(err, retain.ErrUnknown); unknown {
+			return nil // what had expired is gone all the same
+		}
 		return err
 	})
-	if errors.Is(err, retain.ErrUnknown) {
-		err = &refusal{code: codeSessionNotFound, message: err.Error(), hint: "see jig sessions"}
+	if err == nil && unknown {
+		err = &refusal{code: codeSessionNotFound, message: retain.ErrUnknown.Error(), hint: "see jig sessions"}
 	}
 	if err != nil {
 		return a.refused(err)

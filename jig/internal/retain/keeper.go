@@ -49,15 +49,15 @@ func (k *Keeper) Claim(ctx context.Context, scope, reference string) (*acp.Snaps
 	var c *sessionstore.Snapshot
 	err := k.within(ctx, func(t *state.Tx, s *sessionstore.Store, now time.Time) (err error) {
 		c, err = s.Claim(t.Bolt(), now, reference, scope, k.run.ID)
+		if errors.Is(err, sessionstore.ErrUnavailable) {
+			return nil // what had expired is gone all the same
+		}
 		return err
 	})
-	switch {
-	case errors.Is(err, sessionstore.ErrUnavailable):
-		return nil, acp.ErrNoSession
-	case err != nil:
+	if err != nil {
 		return nil, fmt.Errorf("the session could not be claimed: %w", err)
 	}
-	if Check(c.Path, c.Content, c.NativeID) != nil {
+	if c == nil || Check(c.Path, c.Content, c.NativeID) != nil {
 		return nil, acp.ErrNoSession
 	}
 	return &acp.Snapshot{NativeID: c.NativeID, Path: c.Path, Content: c.Content, Tied: c.Tied}, nil
@@ -114,14 +114,14 @@ func stored(err error) error {
 }
 
 // Settle ends what a run holds of the sessions: its claims, and the snapshots that
-// are tied to it. It belongs into the transaction that records the run's end,
+// are tied to it. What has expired goes with them. It belongs into the transaction that records the run's end,
 // whoever records it; where it fails the run has no end.
 func Settle(t *state.Tx, r state.RunRecord) error {
 	s, err := store(func() error { return nil }) // who records the end has been asked
 	if err != nil {
 		return err
 	}
-	return stored(s.Settle(t.Bolt(), r.ID))
+	return stored(s.Settle(t.Bolt(), time.Now(), r.ID))
 }
 
 // List returns the sessions that are available at now, the oldest first.
@@ -134,7 +134,8 @@ func List(t *state.Tx, now time.Time) ([]sessionstore.Info, error) {
 	return found, stored(err)
 }
 
-// ErrUnknown: there is no such session to delete.
+// ErrUnknown: there is no such session to delete. What has expired was deleted, so
+// the transaction is to be committed.
 var ErrUnknown = errors.New("there is no such session")
 
 // Delete deletes a session that is available.

@@ -85,10 +85,15 @@ func (p *place) list() []sessionstore.Info {
 }
 
 // claims counts the claims that are accounted for.
-func (p *place) claims() (n int) {
+func (p *place) claims() int { return p.entries("session-claims") }
+
+// rows counts the snapshots that are stored, available or not.
+func (p *place) rows() int { return p.entries("session-rows") }
+
+func (p *place) entries(bucket string) (n int) {
 	p.Helper()
 	require.NoError(p, p.d.View(func(t *state.Tx) error {
-		if b := t.Bolt().Bucket([]byte(state.SessionsBucket)).Bucket([]byte("session-claims")); b != nil {
+		if b := t.Bolt().Bucket([]byte(state.SessionsBucket)).Bucket([]byte(bucket)); b != nil {
 			n = b.Stats().KeyN
 		}
 		return nil
@@ -256,7 +261,7 @@ func TestWhatWasClaimedIsCheckedAgain(t *testing.T) {
 }
 
 func TestCapacity(t *testing.T) {
-	// rule: F-142, F-148, F-151, P-158, P-154
+	// rule: F-142, F-148, F-151, P-158
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t)
 		r := p.run()
@@ -287,6 +292,32 @@ func TestCapacity(t *testing.T) {
 		require.NoError(t, r.finish())
 		require.Zero(t, p.claims())
 	})
+}
+
+func TestEveryAccessDeletesWhatHasExpired(t *testing.T) {
+	// rule: P-154
+	const unknown = "00000000-0000-4000-8000-000000000000"
+	for name, access := range map[string]func(r *run){
+		"a refused claim":      func(r *run) { require.ErrorIs(r.p, r.claim(unknown), acp.ErrNoSession) },
+		"a claim of nonsense":  func(r *run) { require.ErrorIs(r.p, r.claim("nonsense"), acp.ErrNoSession) },
+		"a claim that is late": nil, // see below
+		"a save":               func(r *run) { require.NoError(r.p, r.claim(r.save(false))) },
+		"the end of a run":     func(r *run) { require.NoError(r.p, r.finish()) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlace(t)
+			r := p.run()
+			reference := r.save(false)
+			if access == nil {
+				access = func(r *run) { require.ErrorIs(r.p, r.claim(reference), acp.ErrNoSession) }
+			}
+			time.Sleep(24 * time.Hour)
+			require.Equal(t, 1, p.rows(), "time alone deletes nothing")
+			access(r)
+			require.Zero(t, p.rows(), name)
+			require.Zero(t, p.entries("session-content"), name)
+		})
+	}
 }
 
 func TestOneOfManyClaimsWins(t *testing.T) {
