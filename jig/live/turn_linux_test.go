@@ -112,6 +112,18 @@ func ifClaude(client, result string) string {
 	return result
 }
 
+// A Flow that does not wait for its call leaves an answer that explains nothing: the
+// operator is told what was open, and that nothing of it is.
+func TestAFlowThatReturnsBeforeItsConversationHasEnded(t *testing.T) {
+	p := newPlace(t, codex, "")
+	o := p.probe(`{"leave":true,"prompts":[{"text":"SILENT"}]}`)
+	o.ends(1, "failed")
+	require.Equal(t, `"EXECUTION_FAILED"`, o.member("code"), "%s", o)
+	require.Equal(t, `"NATIVE_CONVERSATION"`, o.member("diagnostics", "0", "code"), "%s", o)
+	require.Contains(t, o.member("diagnostics"), "was still open (", "%s", o)
+	require.Contains(t, o.stderr, "jig killed the client and everything in its scope")
+}
+
 // rule: J-218, P-073, F-115
 func TestAModelThatSaysNothingIsWaitedForUntilTheDeadline(t *testing.T) {
 	p := newPlace(t, codex, "")

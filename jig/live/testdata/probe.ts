@@ -1,11 +1,12 @@
 // A Flow that speaks the finite ACP protocol without the ordinary Agent in between,
 // so that a test sees what comes and decides what goes.
 //
-// Input: { prompts: [{ text, cancel?, wait? }], session?, close?, stay? }
+// Input: { prompts: [{ text, cancel?, wait? }], session?, close?, stay?, leave? }
 //   cancel   sends session/cancel as soon as the turn has its first text, or right
 //            behind the prompt if it is "at once"
 //   session  is handed over as the resource's input
 //   close    sends session/close after the last turn
+//   leave    returns right behind the first prompt, with everything still open
 //   stay     is a method that is sent and never waited for, after the last turn
 // Output: { ready, turns: [{ stop | error, text }], warnings, result }
 
@@ -92,6 +93,10 @@ await handle(async (run) => {
         turn.cancel = prompt.cancel === true
         turn.atOnce = prompt.cancel === "at once"
         console.log("prompting")
+        if (input.leave) {
+          await send({ jsonrpc: "2.0", id: ++id, method: "session/prompt", params: { sessionId, prompt: [{ type: "text", text: prompt.text }] } })
+          return { outcome: "done", output: "left" }
+        }
         const reply = await ask("session/prompt", { sessionId, prompt: [{ type: "text", text: prompt.text }] })
         turns.push(reply.error ? { error: reply.error, text: turn.text } : { stop: reply.result.stopReason, text: turn.text })
       }
