@@ -141,6 +141,7 @@ type launcher struct {
 	before     func(context.Context) error // asked before a start; optional
 	unproved   map[string]bool
 	untidy     map[string]bool
+	immortal   map[string]bool // no kill ends it, and its fence proves nothing
 }
 
 func (l *launcher) StartFlow(ctx context.Context, p *flowpkg.Package) (tree.Process, error) {
@@ -205,12 +206,17 @@ type process struct {
 func (p *process) Input() io.WriteCloser  { return p.in }
 func (p *process) Output() io.Reader      { return p.out }
 func (p *process) Errors() io.Reader      { return p.err }
-func (p *process) Kill()                  { p.once.Do(func() { close(p.kill) }) }
 func (p *process) Ended() <-chan struct{} { return p.ended }
+func (p *process) Kill() {
+	if !p.launcher.immortal[p.name] {
+		p.end()
+	}
+}
+func (p *process) end() { p.once.Do(func() { close(p.kill) }) }
 func (p *process) Fence() (tree.Exit, error) {
-	p.Kill()
+	p.end()
 	<-p.ended
-	if p.launcher.unproved[p.name] {
+	if p.launcher.unproved[p.name] || p.launcher.immortal[p.name] {
 		return tree.Exit{Code: -1}, errors.New("no proof")
 	}
 	return p.exit, nil
@@ -230,7 +236,7 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
-	return &world{t, flowpkg.OpenStore(t.TempDir()), &launcher{t: t, components: map[string]component{}, unproved: map[string]bool{}, untidy: map[string]bool{}}}
+	return &world{t, flowpkg.OpenStore(t.TempDir()), &launcher{t: t, components: map[string]component{}, unproved: map[string]bool{}, untidy: map[string]bool{}, immortal: map[string]bool{}}}
 }
 
 // flow is a target whose package has the given files beside FLOW.ts.

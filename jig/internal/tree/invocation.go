@@ -152,7 +152,8 @@ func (i *invocation) report(x run0.Exit) {
 	up.untidy = up.untidy || !x.Cleanup
 }
 
-// follow waits until the process is dead or has to be killed, and kills it.
+// follow waits until the process is dead, or has to be killed: it returns then,
+// and does not wait for a death that may not come. The fence does both.
 func (i *invocation) follow(ctx context.Context, p Process, s *run0.Session) {
 	deadline := time.NewTimer(time.Until(i.root.o.Deadline))
 	defer deadline.Stop()
@@ -172,21 +173,21 @@ func (i *invocation) follow(ctx context.Context, p Process, s *run0.Session) {
 		i.killBelow()
 		p.Kill()
 	}
-	cancelled, timeout, doomed, silent, force := ctx.Done(), deadline.C, s.Doomed(), s.Silent(), i.root.o.Force
+	cancelled, timeout, silent := ctx.Done(), deadline.C, s.Silent()
 	for {
 		select {
 		case <-p.Ended():
 			return
-		case <-doomed:
-			doomed = nil
+		case <-s.Doomed():
 			kill()
+			return
 		case <-silent:
 			silent = nil
 			arm()
-		case <-force:
-			force = nil
+		case <-i.root.o.Force:
 			s.Cancel(fault.New(fault.Cancelled, "the run was stopped"))
 			kill()
+			return
 		case <-cancelled:
 			cancelled = nil
 			s.Cancel(fault.New(fault.Cancelled, "the run was cancelled"))
@@ -197,6 +198,7 @@ func (i *invocation) follow(ctx context.Context, p Process, s *run0.Session) {
 			arm()
 		case <-grace.C:
 			kill()
+			return
 		}
 	}
 }

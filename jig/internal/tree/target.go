@@ -82,8 +82,8 @@ type Process interface {
 	Errors() io.Reader
 	Kill()                  // at once, without waiting
 	Ended() <-chan struct{} // closed when it is proved dead
-	// Fence kills what is left and waits for the proof. An error means that
-	// there is none.
+	// Fence kills what is left and waits a bounded time for the proof. An error
+	// means that there is none. The streams end soon afterwards in either case.
 	Fence() (Exit, error)
 	// Close puts away what belonged to it.
 	Close() error

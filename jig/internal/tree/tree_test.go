@@ -201,6 +201,31 @@ func TestUnprovedEndsKeepTheParentFromSucceeding(t *testing.T) {
 	}
 }
 
+// What no kill ends is not waited for: the fence says that nothing is proved.
+func TestAProcessThatDoesNotDieEndsItsRunAllTheSame(t *testing.T) {
+	// rule: R-189
+	for why, after := range map[string]time.Duration{"deadline": 4 * time.Second, "cancel": 3 * time.Second, "force": 2 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			leaf := w.flow("leaf", stuck, nil, nil)
+			top := w.flow("top", func(c *peer) int { return c.fail(c.call("a", "s", `1`, "")) }, nil, map[string]tree.Slot{"s": {Target: leaf}})
+			w.l.immortal["leaf"] = true
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			force := make(chan struct{})
+			began := time.Now()
+			switch why {
+			case "cancel":
+				time.AfterFunc(2*time.Second, cancel)
+			case "force":
+				time.AfterFunc(2*time.Second, func() { close(force) })
+			}
+			w.fails(w.runCtx(ctx, top, func(o *tree.Options) { o.Deadline, o.Force = began.Add(3*time.Second), force }), fault.Uncertain)
+			require.LessOrEqual(t, time.Since(began), after, why)
+		})
+	}
+}
+
 // A callee whose process was there but never got its run has to end like any
 // other: its input fits the frame of the call and not that of the run.
 func TestUnprovedEndsOfWhatNeverGotItsRunKeepTheParentFromSucceeding(t *testing.T) {
