@@ -168,6 +168,14 @@ func TestLimitsOfSources(t *testing.T) {
 	value := func(n int) string { return fmt.Sprintf("export default 'x'.repeat(%d)", n-2) }
 	require.Len(t, one(t, value(declare.MaxValueBytes)).value("jig.ts"), declare.MaxValueBytes)
 	require.Contains(t, one(t, value(declare.MaxValueBytes+1)).refused("jig.ts").Message, "larger than")
+	// The limits of JSON/0 count bytes (flow-author-api 2.2).
+	name := func(n int) string {
+		return fmt.Sprintf("export default { ['中'.repeat(341) + 'x'.repeat(%d)]: 1 }", n-1023)
+	}
+	for _, n := range []int{1023, 1024} {
+		require.Len(t, one(t, name(n)).value("jig.ts"), n+6)
+	}
+	require.Contains(t, one(t, name(1025)).refused("jig.ts").Message, "a name of more than 1024 bytes")
 }
 
 func TestScopeThatAnswersNonsense(t *testing.T) {

@@ -173,6 +173,8 @@ func (e *evaluation) Call(op string, args []any) (any, error) {
 		return s
 	}
 	switch op {
+	case "byteLength":
+		return len(text(0)), nil
 	case "define":
 		define := map[string]func([]byte) (jsontext.Value, error){
 			"defineJig": author.DefineJig, "defineBinding": author.DefineBinding, "discover": author.Discover,

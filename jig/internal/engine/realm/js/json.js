@@ -3,12 +3,16 @@
 // enters it has objects without a prototype.
 "use strict";
 
-const MAX_DEPTH = 128, MAX_NODES = 262144, MAX_ENTRIES = 65536, MAX_STRING = 8388608, MAX_SAFE = 9007199254740991;
+const MAX_BYTES = 16777216, MAX_DEPTH = 128, MAX_NODES = 262144, MAX_ENTRIES = 65536, MAX_STRING = 8388608, MAX_NAME = 1024, MAX_SAFE = 9007199254740991;
 
 class Violation extends p.Error {}
 p.hidden(Violation.prototype, "name", "JsonViolation");
 
 const fail = (path, why) => { throw new Violation((path === "" ? "the value" : "the value at " + p.slice(path, 0, 256)) + " " + why); };
+
+// over says whether a whole text has more than max bytes of UTF-8. A unit of a
+// text is 1 to 3 of them; the host counts where that leaves it open.
+const over = (s, max) => s.length > max || s.length * 3 > max && host("byteLength", s) > max;
 
 const describe = (v) => {
   switch (typeof v) {
@@ -30,7 +34,7 @@ const snapshot = (root) => {
     switch (typeof v) {
       case "string":
         if (!p.wellFormed(v)) fail(path, "holds half of a surrogate pair");
-        if (v.length > MAX_STRING) fail(path, "is a text of more than 8388608 bytes");
+        if (over(v, MAX_STRING)) fail(path, "is a text of more than 8388608 bytes");
         return p.stringify(v);
       case "number":
         if (!p.isFinite(v)) fail(path, "is not a finite number");
@@ -61,11 +65,14 @@ const snapshot = (root) => {
       const name = names[i];
       if (typeof name !== "string") fail(path, "has a symbol among its members");
       if (!p.wellFormed(name)) fail(path, "has a name with half of a surrogate pair");
+      if (over(name, MAX_NAME)) fail(path, "has a name of more than 1024 bytes");
       out += (i === 0 ? "" : ",") + p.stringify(name) + ":" + walk(data(v, name, path), depth + 1, path + "/" + name);
     }
     return "{" + out + "}";
   };
-  return walk(root, 1, "");
+  const text = walk(root, 1, "");
+  if (over(text, MAX_BYTES)) fail("", "is a document of more than 16777216 bytes");
+  return text;
 };
 
 // data reads an own member that is plain data.
