@@ -199,7 +199,7 @@ func TestSilenceIsBoundedEverywhereButInAPrompt(t *testing.T) {
 	} {
 		bubble(t, func(r *rig) {
 			r.plan.Configuration, r.plan.ModeID = []acpprofile.Setting{{ID: "model", Value: "m"}}, "read-only"
-			r.plan.Startup = c.silent == "login"
+			r.plan.Login = c.silent == "login"
 			r.peer = func(p *peer) {
 				for {
 					line := p.line()

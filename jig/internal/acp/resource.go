@@ -268,7 +268,7 @@ func (a *call) conversation() (*conversation, error) {
 		l: a.r.o.Limits, initial: a.r.o.Limits.Initialize, watch: a.watch,
 		requests: a.c.Receivers["requests"], responses: a.c.Senders["responses"],
 	}
-	if a.plan.Startup {
+	if a.plan.Login {
 		c.initial += a.r.o.Limits.Login
 	}
 	var err error

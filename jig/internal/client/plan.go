@@ -38,6 +38,10 @@ type Plan struct {
 	ModeID        string // empty: none
 
 	Startup bool // the credential goes over at start
+
+	// Login says that the client logs in, as a step of its own before it answers
+	// initialize. That follows from Client, so it is no part of the identity.
+	Login bool
 }
 
 // Paths in a native scope.
@@ -80,6 +84,7 @@ func (o *Opener) plan(p Profile, i *nativeinspect.Installation, reach *project.R
 	}
 	switch p.Client {
 	case nativeinspect.Codex:
+		plan.Login = true // the others find the credential where they look for it
 		plan.ModeID = "read-only"
 		plan.Tmpfs = append(plan.Tmpfs, sandbox.Tmpfs{Dest: CodexHome, Bytes: sandbox.NativeTmpBytes}, sandbox.Tmpfs{Dest: SessionsPath, Bytes: sandbox.SessionsBytes})
 		plan.Data = append(plan.Data, sandbox.Data{Dest: RequirementsPath, Content: []byte(requirements)})

@@ -197,6 +197,7 @@ func TestAProviderIsEverythingThatWasDecidedAndNoSecret(t *testing.T) {
 		require.Equal(t, fmt.Sprintf("sha256:%x", sum), p.Executable.Digest)
 		require.Equal(t, client == "codex", p.Helper != nil)
 		require.True(t, p.Startup)
+		require.Equal(t, client == "codex", o.prepared(client, "").Plan.Login)
 		raw, err := json.Marshal(c)
 		require.NoError(t, err)
 		require.NotContains(t, string(raw), canary)
