@@ -24,15 +24,18 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	root.SetArgs(args)
 	root.SetOut(textWriter{a.out})
 	root.SetErr(a.stderr)
-	if err := root.ExecuteContext(ctx); err != nil {
+	if c, err := root.ExecuteContextC(ctx); err != nil {
 		r := refuse(codeUsage, err.Error())
 		r.hint = "see jig help"
 		var own *refusal
 		if errors.As(err, &own) {
 			r = own
 		}
-		if first(args) == "review" {
+		switch c.Name() {
+		case "review":
 			return a.end(a.reviewRefused(r))
+		case "run":
+			return a.end(a.receiving(runOptions{receive: wantsItems(args)}, a.refused(r)))
 		}
 		return a.end(a.refused(r))
 	}
@@ -42,13 +45,19 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	return exit
 }
 
-func first(args []string) string {
+// wantsItems finds the options --receive before the options are understood: a wrong
+// one is reported in the form that was asked for.
+func wantsItems(args []string) []string {
+	var names []string
 	for _, arg := range args {
-		if !strings.HasPrefix(arg, "-") {
-			return arg
+		switch {
+		case arg == "--":
+			return names
+		case arg == "--receive", strings.HasPrefix(arg, "--receive="):
+			names = append(names, arg)
 		}
 	}
-	return ""
+	return names
 }
 
 type textWriter struct{ o *output }
