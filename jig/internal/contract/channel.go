@@ -82,8 +82,8 @@ func ParseChannel(raw []byte) (*Channel, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at := nullMember(canonical); at != "" {
-		return nil, wrong("/"+at, "null is not allowed here")
+	if err := noNull(canonical, "", 1); err != nil {
+		return nil, err
 	}
 	var f channelFile
 	if err := json0.Decode(canonical, &f); err != nil {

@@ -201,6 +201,25 @@ func TestPorts(t *testing.T) {
 		refused(t, invocationHead+`,"channels":{"p":`+port+`}}`)
 	}
 	refused(t, invocationHead+`,"channels":{"P":{"direction":"send"}}}`)
+	refused(t, invocationHead+`,"channels":[]}`)
+}
+
+func TestNullIsNoValueOfAPort(t *testing.T) {
+	// rule: R-162
+	for _, port := range []string{
+		`{"direction":null}`, `{"direction":"receive","required":null}`, `{"direction":"receive","schema":null}`, `{"direction":"receive","contract":null}`,
+		`{"direction":"receive","delivery":null}`, `{"direction":"receive","start":null}`, `{"direction":"send","schema":true,"contract":null}`,
+	} {
+		require.ErrorContains(t, refused(t, invocationHead+`,"channels":{"p":`+port+`}}`), "null is not allowed here", port)
+	}
+	require.ErrorContains(t, refused(t, invocationHead+`,"channels":{"p":null}}`), "at /channels/p: null")
+	require.ErrorContains(t, refused(t, invocationHead+`,"channels":{"p":{"direction":"send","start":null}}}`), "at /channels/p/start: null")
+	require.ErrorContains(t, refused(t, invocationHead+`,"channels":null}`), "at /channels: null")
+	for _, member := range []string{`"features":{"a":null},"id":"https://example.org/a","version":"1.0.0"`, `"outcomes":{"a":null}`, `"attachments":{"a":null}`, `"$defs":{"a":null}`, `"result":null`} {
+		refused(t, invocationHead+`,`+member+`}`)
+	}
+	// In a schema null is a value like others.
+	parse(t, invocationHead+`,"input":{"const":null},"$defs":{"a":{"enum":[null]}},"channels":{"p":{"direction":"send","schema":{"const":null}}}}`)
 }
 
 func TestReferences(t *testing.T) {

@@ -62,7 +62,7 @@ type invocationFile struct {
 	Input       jsontext.Value            `json:"input"`
 	Result      jsontext.Value            `json:"result"`
 	Outcomes    map[string]string         `json:"outcomes"`
-	Channels    map[string]portFile       `json:"channels"`
+	Channels    jsontext.Value            `json:"channels"`
 	Attachments map[string]string         `json:"attachments"`
 	Operations  map[string]jsontext.Value `json:"operations"`
 }
@@ -84,8 +84,8 @@ func ParseInvocation(raw []byte, load func(path string) ([]byte, error)) (*Invoc
 	if err != nil {
 		return nil, err
 	}
-	if at := nullMember(canonical); at != "" {
-		return nil, wrong("/"+at, "null is not allowed here")
+	if err := noNull(canonical, "", 1); err != nil {
+		return nil, err
 	}
 	var f invocationFile
 	if err := json0.Decode(canonical, &f); err != nil {
@@ -136,19 +136,24 @@ func ParseInvocation(raw []byte, load func(path string) ([]byte, error)) (*Invoc
 	return i, nil
 }
 
-// nullMember names a member that is null where no member may be: json decodes
-// null like an absent one, and presence matters here.
-func nullMember(canonical []byte) string {
+// noNull refuses a member that is null where no member may be: json decodes null
+// like an absent one, and presence matters here. It looks into as many levels of
+// objects; object itself stands at the pointer at.
+func noNull(object jsontext.Value, at jsontext.Pointer, levels int) error {
 	members := map[string]jsontext.Value{}
-	if json0.Decode(canonical, &members) != nil {
-		return ""
+	if levels == 0 || object.Kind() != '{' || json0.Decode(object, &members) != nil {
+		return nil
 	}
 	for _, name := range sortedKeys(members) {
-		if string(members[name]) == "null" {
-			return name
+		to := at.AppendToken(name)
+		if members[name].Kind() == 'n' {
+			return wrong(string(to), "null is not allowed here")
+		}
+		if err := noNull(members[name], to, levels-1); err != nil {
+			return err
 		}
 	}
-	return ""
+	return nil
 }
 
 func (i *Invocation) header(f *invocationFile) error {
@@ -199,16 +204,24 @@ func (i *Invocation) header(f *invocationFile) error {
 
 // ports reads the channels and returns the descriptors that the identity covers.
 func (i *Invocation) ports(f *invocationFile, set *schema0.Set, load func(string) ([]byte, error)) (map[string]jsontext.Value, error) {
-	descriptors := map[string]jsontext.Value{}
-	if len(f.Channels) > maxEntries {
+	descriptors, files := map[string]jsontext.Value{}, map[string]portFile{}
+	if f.Channels != nil {
+		if err := noNull(f.Channels, "/channels", 2); err != nil {
+			return nil, err
+		}
+		if err := json0.Decode(f.Channels, &files); err != nil {
+			return nil, because("/channels", err)
+		}
+	}
+	if len(files) > maxEntries {
 		return nil, wrong("/channels", fmt.Sprintf("more than %d channels", maxEntries))
 	}
-	for _, name := range sortedKeys(f.Channels) {
+	for _, name := range sortedKeys(files) {
 		at := "/channels/" + name
 		if !LocalName(name) {
 			return nil, wrong("/channels", "a channel's name is lower-case words joined by hyphens")
 		}
-		file := f.Channels[name]
+		file := files[name]
 		p, err := port(file, at)
 		if err != nil {
 			return nil, err

@@ -63,9 +63,6 @@ func ParseMetadata(raw []byte) (*Metadata, error) {
 		extension, inert := strings.CutPrefix(name, "x-")
 		switch {
 		case slices.Contains(metadataMembers, name):
-			if string(members[name]) == "null" {
-				return nil, wrong("/"+name, "null is not allowed here")
-			}
 			known[name] = members[name]
 		case inert && LocalName(extension):
 		default:
@@ -75,6 +72,10 @@ func ParseMetadata(raw []byte) (*Metadata, error) {
 	b, err := json0.Marshal(known)
 	if err != nil {
 		return nil, because("", err)
+	}
+	// uses is an object of objects; nothing that is known goes deeper.
+	if err := noNull(b, "", 3); err != nil {
+		return nil, err
 	}
 	var f metadataFile
 	if err := json0.Decode(b, &f); err != nil {

@@ -76,6 +76,29 @@ func TestMalformedMetadataIsRefusedAndUnknownIsNot(t *testing.T) {
 	require.True(t, m.AllowedTools)
 }
 
+func TestNullIsNoValueOfKnownMetadata(t *testing.T) {
+	// rule: R-152
+	for raw, at := range map[string]string{
+		`{"uses":null}`: "/uses", `{"uses":{"a":null}}`: "/uses/a", `{"uses":{"a":{"contract":null}}}`: "/uses/a/contract",
+		`{"uses":{"a":{"contract":null,"requires":["b"]}}}`: "/uses/a/contract", `{"uses":{"a":{"contract":"./x.json","requires":null}}}`: "/uses/a/requires",
+		`{"metadata":null}`: "/metadata", `{"metadata":{"k":null}}`: "/metadata/k", `{"metadata":{"a/b":null}}`: "/metadata/a~1b",
+		`{"name":null}`: "/name", `{"description":null}`: "/description", `{"supports":null}`: "/supports", `{"license":null}`: "/license",
+		`{"compatibility":null}`: "/compatibility", `{"allowed-tools":null}`: "/allowed-tools",
+	} {
+		_, err := contract.ParseMetadata([]byte(raw))
+		var e *contract.Error
+		require.ErrorAs(t, err, &e, raw)
+		require.Equal(t, at, e.Pointer, raw)
+	}
+	for _, raw := range []string{`{"supports":[null]}`, `{"uses":{"a":{"contract":"./x.json","requires":[null]}}}`} {
+		_, err := contract.ParseMetadata([]byte(raw))
+		require.Error(t, err, raw)
+	}
+	m, err := contract.ParseMetadata([]byte(`{"x-a":null,"x-b":{"c":null},"future":null}`))
+	require.NoError(t, err, "what is inert or unknown may hold anything")
+	require.Equal(t, []string{"future"}, m.Unknown)
+}
+
 func TestFeaturesHaveToBeDeclared(t *testing.T) {
 	// rule: R-153
 	i := parse(t, invocationHead+`,"id":"https://example.org/a","version":"1.0.0","features":{"events":"it tells"}}`)
