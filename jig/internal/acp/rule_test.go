@@ -26,7 +26,7 @@ func (r *rig) hints() string {
 // Several violations of the Flow have one text; the operator learns over what it was,
 // and which rule.
 func TestTheOperatorLearnsWhichRuleAFlowBroke(t *testing.T) {
-	// rule: F-116, F-119
+	// rule: F-116
 	seen := map[string]bool{}
 	for name, c := range map[string]struct{ frame, note, hint string }{
 		"not JSON":         {`canary`, "the Flow: a frame is no JSON-RPC message", "strict JSON"},
@@ -59,7 +59,7 @@ func TestTheOperatorLearnsWhichRuleAFlowBroke(t *testing.T) {
 
 // What a client answers wrong is told by what it was asked.
 func TestTheOperatorLearnsWhichRuleAClientBroke(t *testing.T) {
-	// rule: F-116, F-119
+	// rule: F-116
 	seen := map[string]bool{}
 	for _, c := range []struct{ asked, line, note, hint string }{
 		{"initialize", `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":2,"canary":1}}`, "(while initialize waited for its answer)", "answered with protocolVersion 1"},
@@ -93,7 +93,7 @@ func TestTheOperatorLearnsWhichRuleAClientBroke(t *testing.T) {
 }
 
 func TestTheOperatorLearnsWhichBoundWasBroken(t *testing.T) {
-	// rule: P-031, F-056
+	// rule: P-031
 	for text, l := range map[string]acp.Limits{"too long: more than 40 bytes": {LineBytes: 40}, "more than it may: more than 50 bytes": {OutputBytes: 50}} {
 		bubble(t, func(r *rig) {
 			r.limits = l

@@ -25,7 +25,7 @@ func (r *rig) told() (messages, hints []string) {
 // A client that answers with an error and has no word for it leaves the operator with
 // nothing, unless the host says that it was one and where to look.
 func TestAnErrorOfNoKnownKindIsToldToTheOperator(t *testing.T) {
-	// rule: J-239
+	// rule: J-213
 	const failure = `"error":{"code":-32603,"message":"canary","data":"canary"}`
 	for name, c := range map[string]struct {
 		asked      string
@@ -83,6 +83,7 @@ func TestAnErrorOfNoKnownKindIsToldToTheOperator(t *testing.T) {
 }
 
 func TestEachKindOfTroubleHasWhereToLook(t *testing.T) {
+	// rule: J-213
 	for _, c := range []launch.Category{launch.Auth, launch.Rate, launch.Network, launch.Model, launch.Service, launch.Expired} {
 		bubble(t, func(r *rig) {
 			code := 0

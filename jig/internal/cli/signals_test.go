@@ -72,7 +72,6 @@ func TestASecondSignalEndsACommandWithoutARun(t *testing.T) {
 	})
 }
 
-// rule: J-024
 func TestAThirdSignalEndsACommandWithoutARunAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSignalled(nil)
@@ -125,7 +124,6 @@ type blocked struct{ release chan struct{} }
 
 func (b blocked) Write([]byte) (int, error) { <-b.release; return 0, io.ErrClosedPipe }
 
-// rule: J-024
 func TestWhoDoesNotReadKeepsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := blocked{make(chan struct{})}

@@ -90,8 +90,6 @@ func TestEachCauseOfALoginHasItsSentenceAndItsCorrection(t *testing.T) {
 }
 
 // A pipe is not waited for, and somebody else's file not used.
-//
-// rule: P-189
 func TestALoginFileOfAnotherKindOrOwnerIsNamed(t *testing.T) {
 	o := newOperator(t).install().subscribe()
 	path := o.at("home/.codex/auth.json")

@@ -74,8 +74,6 @@ func TestEachStageOfEachClientHasItsCodeAndItsCorrection(t *testing.T) {
 
 // A refusal of an installation names the file by its role and its own name, and says
 // what shows where it is.
-//
-// rule: J-092, P-188
 func TestTheFileOfARefusedInstallationIsNamed(t *testing.T) {
 	const show = "; jig inspect %s shows where the file is; then retry review; no Flow was started"
 	for name, c := range map[string]struct {
