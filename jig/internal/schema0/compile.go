@@ -107,7 +107,7 @@ func Standalone(raw []byte) (*Schema, error) {
 	if err := s.define(v.member["$defs"], "/$defs"); err != nil {
 		return nil, err
 	}
-	n, err := s.compile(v, "", 1, true)
+	n, err := s.compile(v, "", 1, "$schema", "$defs")
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,8 @@ func Standalone(raw []byte) (*Schema, error) {
 }
 
 // Embedded compiles one schema that stands alone inside another document, for
-// example that of a channel/create request. It may hold $defs of its own.
+// example that of a channel/create request. It may hold $defs of its own and no
+// $schema.
 func Embedded(raw []byte) (*Schema, error) {
 	v, err := document(raw)
 	if err != nil {
@@ -127,7 +128,7 @@ func Embedded(raw []byte) (*Schema, error) {
 			return nil, err
 		}
 	}
-	n, err := s.compile(v, "", 1, v.kind == kindObject)
+	n, err := s.compile(v, "", 1, "$defs")
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +156,7 @@ func (s *Set) Compile(raw []byte, pointer string) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := s.compile(v, pointer, 1, false)
+	n, err := s.compile(v, pointer, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +208,7 @@ func (s *Set) define(defs *value, pointer string) error {
 	}
 	s.names = defs.names
 	for _, name := range defs.names {
-		n, err := s.compile(defs.member[name], pointer+"/"+escape(name), 1, false)
+		n, err := s.compile(defs.member[name], pointer+"/"+escape(name), 1)
 		if err != nil {
 			return err
 		}

@@ -105,6 +105,20 @@ func TestOnlyAStandaloneSchemaNamesItsDialect(t *testing.T) {
 	require.NoError(t, err)
 	_, err = set.Compile([]byte(`{"$schema":"`+schema0.SettingsSchema+`"}`), "/input")
 	require.Equal(t, schema0.CodeKeywordUnsupported, code(t, err))
+	for _, value := range []string{`"` + schema0.SettingsSchema + `"`, `42`, `null`} {
+		for _, schema := range []string{`{"$schema":%s}`, `{"$defs":{},"$schema":%s}`, `{"$defs":{"a":{"$schema":%s}}}`, `{"items":{"$schema":%s}}`} {
+			_, err := schema0.Embedded(fmt.Appendf(nil, schema, value))
+			require.Equal(t, schema0.CodeKeywordUnsupported, code(t, err), schema+value)
+			require.ErrorContains(t, err, "/$schema", schema+value)
+		}
+		_, err := schema0.Standalone(fmt.Appendf(nil, `{"$schema":"`+schema0.SettingsSchema+`","items":{"$schema":%s}}`, value))
+		require.Equal(t, schema0.CodeKeywordUnsupported, code(t, err), value)
+	}
+	// Both kinds may hold definitions of their own.
+	_, err = schema0.Embedded([]byte(`{"$defs":{"a":true},"$ref":"#/$defs/a"}`))
+	require.NoError(t, err)
+	_, err = schema0.Standalone([]byte(`{"$schema":"` + schema0.SettingsSchema + `","$defs":{"a":true},"$ref":"#/$defs/a"}`))
+	require.NoError(t, err)
 }
 
 func TestLimitsOfASet(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 
 var typeNames = []string{"null", "boolean", "number", "integer", "string", "array", "object"}
 
-// compile makes the node of v, which stands at pointer. root says that $schema
-// and $defs may stand here; they have been read.
-func (s *Set) compile(v *value, pointer string, depth int, root bool) (*node, error) {
+// compile makes the node of v, which stands at pointer. taken are the members that
+// may stand here beside the keywords and have been read: $schema, $defs.
+func (s *Set) compile(v *value, pointer string, depth int, taken ...string) (*node, error) {
 	if s.nodes++; s.nodes > MaxNodes {
 		return nil, &CompileError{CodeLimitExceeded, pointer, fmt.Sprintf("more than %d schema nodes", MaxNodes)}
 	}
@@ -28,7 +28,7 @@ func (s *Set) compile(v *value, pointer string, depth int, root bool) (*node, er
 	}
 	c := &compiler{s, n, pointer, depth}
 	for _, name := range v.names {
-		if root && (name == "$schema" || name == "$defs") {
+		if slices.Contains(taken, name) {
 			continue
 		}
 		read, known := keywords[name]
@@ -59,7 +59,7 @@ func (c *compiler) schema(v *value, path ...string) (*node, error) {
 	for _, p := range path {
 		pointer.WriteString("/" + escape(p))
 	}
-	return c.set.compile(v, pointer.String(), c.depth+1, false)
+	return c.set.compile(v, pointer.String(), c.depth+1)
 }
 
 type reader func(c *compiler, name string, v *value) error
