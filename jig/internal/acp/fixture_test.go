@@ -47,6 +47,7 @@ type rig struct {
 	grant     string
 	input     string
 	plan      client.Plan
+	login     *client.Credential // nil: none goes over
 	deadline  time.Duration
 	limits    acp.Limits
 	keeper    *keeper
@@ -114,7 +115,7 @@ func (r *rig) start() {
 			if r.refused != nil {
 				return nil, r.refused
 			}
-			return &client.Prepared{Plan: &r.plan, Warnings: []project.Diagnostic{{Message: "mind the gap"}}}, nil
+			return &client.Prepared{Plan: &r.plan, Credential: r.login, Warnings: []project.Diagnostic{{Message: "mind the gap"}}}, nil
 		},
 	}
 	if r.starter != nil {

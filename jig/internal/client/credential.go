@@ -32,7 +32,9 @@ type Credential struct {
 // Credential's own.
 func (c *Credential) JSON() jsontext.Value { return c.payload }
 
-// Values are the secrets in it, as they could turn up elsewhere.
+// Values are the secrets in it, as they could turn up elsewhere: every text that
+// the operator's login holds as a token or beside one and that goes over. None is
+// empty.
 func (c *Credential) Values() []string { return c.values }
 
 // Expires is when it ends; zero where that cannot be known.

@@ -29,6 +29,14 @@
 // needs, and handed over in the launch frame. It prints as [redacted]. No file of
 // the operator is bound; a refresh token is never in a projection.
 //
+// What of it may not turn up in a history is what the client is told
+// ([Credential.Values]): the key or token, and Codex's account with it. The refresh
+// token and the id token are not among them, because the client cannot know them,
+// and to look for them they would have to be kept. The plan is not either: it is no
+// secret, and a word that any history may hold. An account counts however short it
+// is. Real ones are UUIDs; one that stands in every text costs its owner the
+// history, which is the smaller harm, and the answer stays.
+//
 // # Choices where the rules are silent
 //
 // Codex's cli_auth_credentials_store has to be "file", which is also what Codex

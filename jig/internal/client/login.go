@@ -176,7 +176,8 @@ func (p Profile) parseCodex(raw []byte, now time.Time) (*Credential, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.keep([]string{tokens.Access}, expires, struct {
+	// The account goes over too, and is as little a history's as the token.
+	return p.keep([]string{tokens.Access, tokens.Account}, expires, struct {
 		Type    string `json:"type"`
 		Token   string `json:"accessToken"`
 		Account string `json:"chatgptAccountId"`
