@@ -219,23 +219,44 @@ func TestTheDeadlineFencesTheScopeInEveryState(t *testing.T) {
 }
 
 // The root cancels what is under way when its deadline passes: that is a deadline
-// all the same.
-func TestACancellationByTheDeadlineIsTheDeadline(t *testing.T) {
+// all the same. What came first counts, however long the fence takes.
+func TestOfACancellationAndTheDeadlineTheFirstCounts(t *testing.T) {
 	// rule: P-073, P-079
-	bubble(t, func(r *rig) {
-		r.peer, r.deadline = hangs, time.Minute
-		time.AfterFunc(time.Minute, r.cancel)
-		r.start()
-		r.open()
-		r.fails(fault.DeadlineExceeded)
-	})
-	bubble(t, func(r *rig) {
-		r.peer, r.deadline = hangs, time.Minute
-		time.AfterFunc(time.Minute-time.Nanosecond, r.cancel)
-		r.start()
-		r.open()
-		r.fails(fault.Cancelled)
-	})
+	for _, c := range []struct {
+		cancel time.Duration
+		want   fault.Code
+	}{
+		{time.Minute - time.Second, fault.Cancelled}, {time.Minute - time.Nanosecond, fault.Cancelled}, {time.Minute, fault.DeadlineExceeded},
+		{time.Minute + time.Nanosecond, fault.DeadlineExceeded}, {time.Minute + time.Second, fault.DeadlineExceeded},
+	} {
+		for _, fence := range []time.Duration{0, 4 * time.Second} {
+			bubble(t, func(r *rig) {
+				r.peer, r.deadline = func(p *peer) { p.s.slow = fence; hangs(p) }, time.Minute
+				began := time.Now()
+				late := time.AfterFunc(c.cancel, r.cancel)
+				r.start()
+				r.open()
+				r.fails(c.want)
+				require.Equal(t, min(c.cancel, time.Minute)+fence, time.Since(began))
+				late.Stop()
+			})
+		}
+	}
+	// Nobody looks while a session is kept.
+	for code, wait := range map[fault.Code]time.Duration{fault.Cancelled: 0, fault.DeadlineExceeded: 2 * time.Minute} {
+		bubble(t, func(r *rig) {
+			k := &keeper{}
+			r.retaining(retain, k)
+			k.onSave = func() {
+				time.Sleep(wait)
+				r.cancel()
+				time.Sleep(2 * time.Minute)
+			}
+			r.deadline = time.Minute
+			r.oneTurn()
+			r.fails(code)
+		})
+	}
 }
 
 func TestWhatIsStoppedBeforeItBeganStartsNothing(t *testing.T) {

@@ -21,7 +21,9 @@
 //
 // The scope is killed at once when the caller cancels, when the deadline passes
 // and when the conversation fails; only a conversation that has settled is given
-// time to end by itself. The dispatch begins just before the scope is started:
+// time to end by itself. Of a cancellation and the deadline the first one counts,
+// however long the end then takes; the cancellation with which a root ends at its
+// deadline is the deadline. The dispatch begins just before the scope is started:
 // what fails from then on is uncertain, a start that fails included. A client
 // that has gone leaves its conversation open: the call ends when the Flow has
 // closed its requests too. A request that nobody is left to answer fails the

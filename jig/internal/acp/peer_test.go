@@ -35,6 +35,7 @@ type scope struct {
 	limit      string // that ended the scope
 	broken     string // of the scope
 	evidence   acp.Evidence
+	slow       time.Duration // what the fence takes
 	unfenced   error
 	unclosed   error
 	order      []string
@@ -82,6 +83,7 @@ func (s *scope) Kill() {
 func (s *scope) Fence() (acp.Exit, error) {
 	s.Kill()
 	s.note("fence")
+	time.Sleep(s.slow)
 	s.out.SetReadDeadline(time.Unix(1, 0))
 	s.err.SetReadDeadline(time.Unix(1, 0))
 	return acp.Exit{Code: s.code, Limit: s.limit, Broken: s.broken}, s.unfenced

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -92,6 +93,7 @@ func (r *Resource) Call(ctx context.Context, c tree.ResourceCall) (jsontext.Valu
 	ctx, stop := context.WithDeadline(ctx, c.Deadline)
 	defer stop()
 	a := &call{r: r, c: c, o: o, ctx: ctx, watch: w}
+	defer context.AfterFunc(ctx, func() { a.stopped() })() // at that moment, whoever looks then
 	result, failure := a.perform()
 	if failure != nil {
 		a.unfinished(failure.Code)
@@ -110,22 +112,30 @@ type call struct {
 	ctx   context.Context
 	watch *watch
 
+	once  sync.Once
+	cause *fault.Error // why ctx ended; written by once
+
 	plan       *client.Plan
 	credential *client.Credential
 	snapshot   *Snapshot
 	scopeID    string // of the session
 }
 
-// stopped is the failure of a call that nobody waits for any more, or nil. The
-// deadline cancels the caller too: what comes after it is the deadline's.
+// stopped is the failure of a call that nobody waits for any more, or nil. What came
+// first decides, and time that passes until everything has ended changes nothing.
+// The deadline cancels the caller too: a cancellation from then on is the deadline's.
 func (a *call) stopped() *fault.Error {
-	switch {
-	case a.ctx.Err() == nil:
+	if a.ctx.Err() == nil {
 		return nil
-	case errors.Is(a.ctx.Err(), context.DeadlineExceeded), !time.Now().Before(a.c.Deadline):
-		return fault.New(fault.DeadlineExceeded, "the deadline has passed")
 	}
-	return fault.New(fault.Cancelled, "the native conversation was cancelled")
+	a.once.Do(func() {
+		if errors.Is(a.ctx.Err(), context.DeadlineExceeded) || !time.Now().Before(a.c.Deadline) {
+			a.cause = fault.New(fault.DeadlineExceeded, "the deadline has passed")
+			return
+		}
+		a.cause = fault.New(fault.Cancelled, "the native conversation was cancelled")
+	})
+	return a.cause
 }
 
 // unfinished tells the operator what a call was about when it was stopped from
