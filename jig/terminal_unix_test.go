@@ -141,6 +141,28 @@ func TestComplaintB6_56CWE112WhatAFlowSaysOnATerminalIsEscaped(t *testing.T) {
 	require.Contains(t, own, "two\r\nlines", "a result of several lines is shown as such")
 }
 
+// rule: J-019
+func TestARecordOnATerminalIsEscapedAndHasTheSameValue(t *testing.T) {
+	files := map[string]string{"flows/evil/FLOW.ts": flow(`
+		await run.channels.news?.send("left \u202e zero \u200b joined \u200d")
+		return { outcome: "done", output: "left \u202e zero \u200b joined \u200d" }`), "flows/evil/FLOW.contract.json": `{
+		"$schema": "https://flow.jig.md/schemas/invocation-contract-0.schema.json",
+		"channels": { "news": { "direction": "send", "required": false } } }`}
+	p := reviewed(t, files)
+	const canonical, shown = "left \u202e zero \u200b joined \u200d", `left \u202e zero \u200b joined \u200d`
+	for _, option := range []string{"--json", "--receive=news"} {
+		x := newTerminal(t, 100)
+		require.Equal(t, 0, x.start(p, "run", "flow:flows/evil", option).wait().exit)
+		x.waitFor(`"output":"` + shown + `"`)
+		require.NotContains(t, x.shown.String(), "\u202e")
+		require.NotContains(t, x.shown.String(), "\u200b")
+		if option != "--json" {
+			x.waitFor(`"value":"` + shown + `"`)
+		}
+		require.Contains(t, p.jig("run", "flow:flows/evil", option).stdout, `"output":"`+canonical+`"`)
+	}
+}
+
 func TestOnATerminalALongRunShowsHowItIsGettingOn(t *testing.T) {
 	p := reviewed(t, map[string]string{"flows/wait/FLOW.ts": kinds["flows/wait/FLOW.ts"]})
 	x := newTerminal(t, 100)

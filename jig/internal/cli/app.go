@@ -47,7 +47,7 @@ type app struct {
 func Main(args []string, stdin, stdout, stderr *os.File) int {
 	a := &app{
 		env: project.NewEnvironment(os.Environ()), started: time.Now(),
-		stdin: stdin, out: &output{w: stdout}, stderr: &lockedWriter{f: stderr}, self: "/proc/self/exe", force: make(chan struct{}), exit: os.Exit,
+		stdin: stdin, out: &output{w: stdout, seen: isTerminal(stdout)}, stderr: &lockedWriter{f: stderr}, self: "/proc/self/exe", force: make(chan struct{}), exit: os.Exit,
 	}
 	a.asked = wantsJSON(args)
 	a.json = a.asked || !isTerminal(stdout)

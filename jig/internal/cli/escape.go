@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -16,6 +17,9 @@ var invisible = &unicode.RangeTable{
 	},
 	R32: []unicode.Range32{{0xe0000, 0xe0fff, 1}},
 }
+
+// harmless says whether a terminal shows r, and does nothing else.
+func harmless(r rune) bool { return unicode.IsPrint(r) && !unicode.Is(invisible, r) }
 
 // maxShown bounds one text of somebody else on a terminal, in bytes.
 const maxShown = 2048
@@ -38,11 +42,36 @@ func escape(s string) string {
 			b.WriteString(`\t`)
 		case r == '\r':
 			b.WriteString(`\r`)
-		case unicode.IsPrint(r) && !unicode.Is(invisible, r):
+		case harmless(r):
 			b.WriteRune(r)
 		default:
 			fmt.Fprintf(&b, `\u{%x}`, r)
 		}
 	}
 	return b.String()
+}
+
+// escapeJSON is JSON of the same value as b, which is valid and without white space
+// between its tokens, in which the characters that escape would not let pass have
+// the form \uXXXX. All of them stand in strings.
+func escapeJSON(b []byte) []byte {
+	var out []byte
+	from := 0 // what is before it is in out
+	for i := 0; i < len(b); {
+		r, n := utf8.DecodeRune(b[i:])
+		if !harmless(r) {
+			out = append(out, b[from:i]...)
+			if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
+				out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+			} else {
+				out = fmt.Appendf(out, `\u%04x`, r)
+			}
+			from = i + n
+		}
+		i += n
+	}
+	if from == 0 {
+		return b
+	}
+	return append(out, b[from:]...)
 }

@@ -18,15 +18,25 @@ import (
 type output struct {
 	mu   sync.Mutex
 	w    io.Writer
+	seen bool  // w is a terminal
 	done bool  // guarded by mu
 	err  error // guarded by mu; the first failure
 }
 
-// line writes one line at once.
-func (o *output) line(b []byte) { o.write(append(slices.Clip(b), '\n'), false) }
+// line writes one line of JSON at once.
+func (o *output) line(b []byte) { o.json(b, false) }
 
-// last writes the last line.
-func (o *output) last(b []byte) { o.write(append(slices.Clip(b), '\n'), true) }
+// last writes the last line, which is JSON.
+func (o *output) last(b []byte) { o.json(b, true) }
+
+// json writes canonical JSON, and on a terminal the same value without what a
+// terminal would act on.
+func (o *output) json(b []byte, last bool) {
+	if o.seen {
+		b = escapeJSON(b)
+	}
+	o.write(append(slices.Clip(b), '\n'), last)
+}
 
 // text writes text for a person.
 func (o *output) text(s string) { o.write([]byte(s), false) }
