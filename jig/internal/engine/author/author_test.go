@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 
+	"github.com/magi-jig/magi-jig/acpframing/json0"
 	"github.com/magi-jig/magi-jig/jig/internal/engine/author"
 )
 
@@ -170,6 +171,43 @@ func TestBindings(t *testing.T) {
 	require.Equal(t, "feature", outcome(t, err))
 	_, err = author.ParseBinding([]byte(attached(9)))
 	require.Equal(t, "/attachments", outcome(t, err))
+}
+
+// A declaration that the host cannot carry is its author's to mend, not a fault of
+// the host (jig.md 2).
+//
+// rule: R-039
+func TestWhatStandsInsideOtherDocumentsIsNarrowerThanJSON0(t *testing.T) {
+	lists := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	values := func(n int) string { return "[0" + strings.Repeat(",0", n-1) + "]" }
+	for raw, want := range map[string]string{
+		`{"v":` + lists(author.MaxDepth-2) + `}`:               "fine",
+		`{"v":` + lists(author.MaxDepth-1) + `}`:               "fine",
+		`{"v":` + lists(author.MaxDepth) + `}`:                 "/settings",
+		`{"v":` + lists(125) + `}`:                             "/settings",
+		`{"v":` + values(author.MaxSettingsNodes-3) + `}`:      "fine", // with itself and the list
+		`{"v":` + values(author.MaxSettingsNodes-2) + `}`:      "fine",
+		`{"v":` + values(author.MaxSettingsNodes-1) + `}`:      "/settings",
+		`{"v":` + values(65_536) + `,"w":` + values(2) + `}`:   "/settings",
+		`{"v":` + lists(2) + `,"` + lists(200) + `":"[[[[[["}`: "fine",
+	} {
+		settings := `{"kind":"package","package":"a","settings":` + raw + `}`
+		_, err := author.ParseBinding([]byte(settings))
+		require.Equal(t, want, outcome(t, err), raw[:min(len(raw), 300)])
+		if err == nil { // in the frame that starts the Flow, and in what a review admits
+			require.NoError(t, json0.Check([]byte(`{"jsonrpc":"2.0","id":"host:1","method":"flow/run","params":{"settings":`+raw+`}}`)))
+			require.NoError(t, json0.Check([]byte(`{"meaning":{"targets":{"binding:b":{"settings":`+raw+`}}}}`)))
+		}
+		_, err = author.DefineBinding([]byte(strings.Replace(settings, `"kind":"package",`, "", 1)))
+		require.Equal(t, want, outcome(t, err), raw[:min(len(raw), 300)])
+	}
+	for n, want := range map[int]string{author.MaxDepth - 2: "fine", author.MaxDepth - 1: "fine", author.MaxDepth: "/bodySchema", 120: "/bodySchema"} {
+		grant := `{"kind":"http","url":"https://a.example/x","method":"POST","bodySchema":{"examples":` + lists(n) + `}}`
+		_, err := author.ParseGrant([]byte(grant))
+		require.Equal(t, want, outcome(t, err), n)
+		_, err = author.ParseBinding([]byte(`{"kind":"package","package":"a","slots":{"s":` + grant + `}}`))
+		require.Equal(t, strings.Replace(want, "/body", "/slots/s/body", 1), outcome(t, err), n)
+	}
 }
 
 // rule: E-085

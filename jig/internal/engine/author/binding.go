@@ -24,6 +24,9 @@ type Slot struct {
 	Inline *Grant
 }
 
+// within bounds what is going to stand inside other documents.
+var within = json0.Limits{Depth: MaxDepth, Nodes: MaxSettingsNodes}
+
 // ParseBinding reads the value of a Binding's file.
 func ParseBinding(raw []byte) (*Binding, error) {
 	if err := limits.Check(raw); err != nil {
@@ -50,6 +53,9 @@ func ParseBinding(raw []byte) (*Binding, error) {
 	if settings, there := members["settings"]; there {
 		if settings.Kind() != '{' {
 			return nil, refuse("/settings", "it has to be an object")
+		}
+		if within.Check(settings) != nil {
+			return nil, refuse("/settings", "it has more than 100 levels or more than 65536 values")
 		}
 		if b.Settings, err = json0.Canonical(settings); err != nil {
 			return nil, &Error{Pointer: "/settings", Reason: err.Error(), cause: err}

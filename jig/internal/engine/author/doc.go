@@ -6,7 +6,10 @@
 //
 // # Limits
 //
-// See the constants.
+// See the constants. Settings and the schemas of bodies are narrower than JSON/0
+// because they are not written alone: plans, records, jig.lock and the frame that
+// starts a Flow have the limits of JSON/0 as well, and levels and values of their
+// own around them.
 //
 // # Errors
 //
@@ -38,6 +41,8 @@ const (
 	MaxSlots         = 256      // of one Binding
 	MaxResourceSlots = 8        // of one Binding: slots filled by grants
 	MaxAttachments   = 8        // of one Binding
+	MaxDepth         = 127      // of settings and of a body's schema, their root is 1
+	MaxSettingsNodes = 65_536   // values of one Binding's settings
 
 	maxContractID = 2048 // scalars
 	maxURL        = 2048 // scalars

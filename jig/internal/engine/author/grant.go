@@ -171,6 +171,9 @@ func http(raw jsontext.Value, at string) (*HTTP, error) {
 		if g.BodySchema, err = json0.Canonical(raw); err != nil || len(g.BodySchema) > MaxBodySchemaBytes {
 			return nil, refuse(at+"/bodySchema", "it has more than 16384 bytes")
 		}
+		if within.Check(raw) != nil { // an annotation may be as deep as JSON/0
+			return nil, refuse(at+"/bodySchema", "it has more than 100 levels")
+		}
 		if _, err := schema0.Embedded(raw); err != nil {
 			return nil, &Error{Pointer: at + "/bodySchema", Reason: err.Error(), cause: err}
 		}

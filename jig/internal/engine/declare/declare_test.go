@@ -168,6 +168,25 @@ func TestLimitsOfSources(t *testing.T) {
 	value := func(n int) string { return fmt.Sprintf("export default 'x'.repeat(%d)", n-2) }
 	require.Len(t, one(t, value(declare.MaxValueBytes)).value("jig.ts"), declare.MaxValueBytes)
 	require.Contains(t, one(t, value(declare.MaxValueBytes+1)).refused("jig.ts").Message, "larger than")
+	// rule: J-049
+	deep := func(n int) string {
+		return fmt.Sprintf("export default JSON.parse('['.repeat(%d) + ']'.repeat(%[1]d))", n)
+	}
+	wide := func(n int) string { // with itself and its eight rows
+		return fmt.Sprintf("export default [0, 1, 2, 3, 4, 5, 6, 7].map((i) => new Array(i < 7 ? 32768 : %d).fill(0))", n-9-7*32768)
+	}
+	for _, n := range []int{126, 127} {
+		require.Len(t, one(t, deep(n)).value("jig.ts"), 2*n)
+	}
+	for _, n := range []int{128, 129} {
+		r := one(t, deep(n)).refused("jig.ts")
+		require.Equal(t, "jig.ts", r.Path)
+		require.Contains(t, r.Message, map[int]string{128: "more than 127 levels", 129: "deeper than 128"}[n])
+	}
+	for _, n := range []int{262_142, 262_143} {
+		require.Equal(t, 2*n-1, len(one(t, wide(n)).value("jig.ts")))
+	}
+	require.Contains(t, one(t, wide(262_144)).refused("jig.ts").Message, "more than 262143 values")
 	// The limits of JSON/0 count bytes (flow-author-api 2.2).
 	name := func(n int) string {
 		return fmt.Sprintf("export default { ['中'.repeat(341) + 'x'.repeat(%d)]: 1 }", n-1023)

@@ -18,8 +18,9 @@
 // # Limits
 //
 // A source has at most [MaxSourceBytes], all sources of a review
-// [MaxSourcesBytes] in at most [MaxSources] files. A value has the limits of
-// JSON/0 and [MaxValueBytes].
+// [MaxSourcesBytes] in at most [MaxSources] files. A value has at most
+// [MaxValueBytes] and the limits of JSON/0, less the one level and the one value
+// of the answer around it.
 //
 // # Errors
 //

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/magi-jig/magi-jig/acpframing/json0"
 	"github.com/magi-jig/magi-jig/jig/internal/engine/author"
 	"github.com/magi-jig/magi-jig/jig/internal/engine/realm"
 	"github.com/magi-jig/magi-jig/jig/internal/engine/source"
@@ -166,6 +167,9 @@ func (e *evaluation) Load(name string) (string, error) {
 	return code.Text, nil
 }
 
+// inAnswer leaves room for the answer around a value.
+var inAnswer = json0.Limits{Depth: json0.MaxDepth - 1, Nodes: json0.MaxNodes - 1}
+
 // Call implements realm.Host.
 func (e *evaluation) Call(op string, args []any) (any, error) {
 	text := func(i int) string {
@@ -187,6 +191,9 @@ func (e *evaluation) Call(op string, args []any) (any, error) {
 	case "declared":
 		if len(text(0)) > MaxValueBytes {
 			return nil, fmt.Errorf("the declaration is larger than %d bytes", MaxValueBytes)
+		}
+		if inAnswer.Check([]byte(text(0))) != nil {
+			return nil, fmt.Errorf("the declaration has more than %d levels or more than %d values", inAnswer.Depth, inAnswer.Nodes)
 		}
 		e.value = jsontext.Value(text(0))
 	case "error":
