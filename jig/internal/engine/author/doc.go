@@ -41,7 +41,7 @@ const (
 	MaxSlots         = 256      // of one Binding
 	MaxResourceSlots = 8        // of one Binding: slots filled by grants
 	MaxAttachments   = 8        // of one Binding
-	MaxDepth         = 127      // of settings and of a body's schema, their root is 1
+	MaxDepth         = 100      // of settings and of a body's schema, their root is 1
 	MaxSettingsNodes = 65_536   // values of one Binding's settings
 
 	maxContractID = 2048 // scalars
