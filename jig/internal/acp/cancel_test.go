@@ -310,7 +310,7 @@ func TestCancellationComesBeforeWhatElseHasFailed(t *testing.T) {
 }
 
 func TestAFailureBeforeTheDispatchIsNotUncertain(t *testing.T) {
-	// rule: P-071, P-075, F-141
+	// rule: P-071, P-075
 	for _, c := range []struct {
 		err  error
 		want string

@@ -11,6 +11,7 @@ import (
 	"github.com/magi-jig/magi-jig/jig/internal/acp"
 	"github.com/magi-jig/magi-jig/jig/internal/client"
 	"github.com/magi-jig/magi-jig/jig/internal/fault"
+	"github.com/magi-jig/magi-jig/jig/internal/project"
 	"github.com/magi-jig/magi-jig/jig/internal/tree"
 )
 
@@ -256,15 +257,37 @@ func TestAClaimIsFinalWhateverHappensThen(t *testing.T) {
 		require.Equal(t, 1, r.starts, "the second time nothing was started")
 		require.Len(t, k.claimed, 2)
 	})
-	// A client that cannot be started is found out before the claim.
-	bubble(t, func(r *rig) {
-		k := &keeper{snapshot: &acp.Snapshot{}}
-		r.retaining(back, k)
-		r.refused = errBoom
-		r.start()
-		r.fails(fault.Unavailable)
-		require.Empty(t, k.claimed)
-	})
+}
+
+func TestARestorationLooksAtTheGrantAndTheLoginOfNowFirst(t *testing.T) {
+	// rule: F-141
+	for name, c := range map[string]struct {
+		grant   string
+		refused error
+	}{
+		"no session is lent any more": {codex, nil},
+		"another client is lent":      {`{"kind":"acp","client":"claude","retainSessions":true}`, nil},
+		"the login has gone":          {keeps, &project.Refusal{Diagnostics: []project.Diagnostic{{Code: "PROJECT_ACP_CODEX_LOGIN", Message: "there is no login"}}}},
+		"the client has changed":      {keeps, &client.ChangedError{Client: "codex", Parts: []string{"executable"}}},
+		"the client cannot be opened": {keeps, errBoom},
+	} {
+		bubble(t, func(r *rig) {
+			k := &keeper{snapshot: &acp.Snapshot{NativeID: native, Path: "sessions/a.jsonl", Content: []byte("x\n")}}
+			r.retaining(back, k)
+			r.grant, r.refused = c.grant, c.refused
+			r.start()
+			r.fails(fault.Unavailable)
+			require.Zero(t, r.starts, name)
+			require.Empty(t, k.claimed, name)
+			// The reference is as good as before.
+			r.grant, r.refused = keeps, nil
+			r.start()
+			require.Contains(t, r.next(), native, name)
+			r.cancel()
+			r.fails(fault.Cancelled)
+			require.Len(t, k.claimed, 1, name)
+		})
+	}
 }
 
 func TestAClientThatCannotResumeIsAskedForNoNewSession(t *testing.T) {
