@@ -1,7 +1,12 @@
 package main
 
 import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -112,7 +117,7 @@ func TestDeletingWhatIsNotThereDeletesWhatHasExpired(t *testing.T) {
 }
 
 func TestARunTakesItsSessionsWithIt(t *testing.T) {
-	// rule: J-121, J-123, F-145
+	// rule: J-121, F-145
 	p := reviewed(t, map[string]string{"flows/wait/FLOW.ts": kinds["flows/wait/FLOW.ts"]})
 	left := func(o outcome) (references []string) {
 		for _, s := range sessions(t, o.record()["sessions"]) {
@@ -134,4 +139,74 @@ func TestARunTakesItsSessionsWithIt(t *testing.T) {
 	require.NoError(t, r.cmd.Process.Signal(syscall.SIGINT))
 	r.wait().is(2, "code", `"CANCELLED"`)
 	require.Len(t, left(p.jig("sessions", "--json").is(0)), 2, "its own went with its end")
+}
+
+// Standard output takes nothing, so a run that printed its last line first would
+// never come to its end.
+func TestTheLastLineComesAfterTheEndIsOnDisk(t *testing.T) {
+	// rule: J-123
+	p := reviewed(t, map[string]string{"flows/wait/FLOW.ts": kinds["flows/wait/FLOW.ts"]})
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	defer read.Close()
+	defer write.Close()
+	full := fill(t, write)
+	cmd := p.command("run", "flow:flows/wait", "--timeout", "1h")
+	cmd.Stdout = write
+	r := p.start(cmd)
+	require.NoError(t, write.Close())
+	r.says("| waiting")
+	folders, err := filepath.Glob(filepath.Join(p.dir, ".jig", "runs", "*"))
+	require.NoError(t, err)
+	require.Len(t, folders, 1)
+	id := filepath.Base(folders[0])
+	kept, _ := p.keep(id)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+
+	require.True(t, eventuallyGone(folders[0]), "the run did not end before its last line was read")
+	d, err := state.Open(p.dir)
+	require.NoError(t, err)
+	require.NoError(t, d.View(func(tx *state.Tx) error {
+		record, found, err := tx.Run(id)
+		require.True(t, found)
+		require.False(t, record.Alive(), "the terminal is not on disk")
+		return err
+	}))
+	require.Equal(t, []string{kept}, stored(t, d), "a session of the run is left")
+	b, err := io.ReadAll(read)
+	require.NoError(t, err)
+	line, found := strings.CutSuffix(string(b[full:]), "\n")
+	require.True(t, found)
+	require.Equal(t, `"CANCELLED"`, string(record(t, line)["code"]))
+	require.Equal(t, 2, r.wait().exit)
+}
+
+// fill fills a pipe and returns how many bytes it took.
+func fill(t *testing.T, pipe *os.File) (n int) {
+	t.Helper()
+	fd := int(pipe.Fd())
+	require.NoError(t, syscall.SetNonblock(fd, true))
+	for _, size := range []int{4096, 1} {
+		for {
+			w, err := syscall.Write(fd, make([]byte, size))
+			if errors.Is(err, syscall.EAGAIN) {
+				break
+			}
+			require.NoError(t, err)
+			n += w
+		}
+	}
+	require.NoError(t, syscall.SetNonblock(fd, false))
+	return n
+}
+
+// eventuallyGone waits until a file is not there any more.
+func eventuallyGone(path string) bool {
+	for range 3000 {
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return false
 }

@@ -73,7 +73,7 @@ await handle(async (run) => {
 })
 `
 
-// rule: F-124, F-134, F-138, F-143, F-144, F-145, J-123
+// rule: F-124, F-134, F-138, F-143, F-144, F-145
 func TestTwoAgentsOfOneRunShareASessionThatEndsWithIt(t *testing.T) {
 	p := newPlace(t, codex, ", retainSessions: true")
 	for name, text := range map[string]string{
