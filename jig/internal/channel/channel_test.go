@@ -2,11 +2,13 @@ package channel_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/magi-jig/magi-jig/acpframing/json0"
 	"github.com/magi-jig/magi-jig/jig/internal/channel"
 	"github.com/magi-jig/magi-jig/jig/internal/contract"
 	"github.com/magi-jig/magi-jig/jig/internal/fault"
@@ -439,4 +441,34 @@ func TestAWriterThatFailsTakesItsReadersWithIt(t *testing.T) {
 	require.Nil(t, r.Broker.Fail(root, send.Endpoint, failure))
 	require.Equal(t, "1:1", r.next(root, receive).answer)
 	require.Equal(t, "end:1", r.next(root, receive).answer)
+}
+
+func TestDepthOfAnItem(t *testing.T) {
+	// rule: R-039
+	nested := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	for _, delivery := range []string{contract.Direct, contract.Broadcast} {
+		for _, n := range []int{124, 125, 126, 128} {
+			r := newRig(t)
+			c, err := r.Create(root, channel.Options{Delivery: delivery})
+			require.Nil(t, err)
+			read := c.Receive
+			if delivery == contract.Broadcast {
+				read, err = r.Subscribe(root, c.Source)
+				require.Nil(t, err)
+			}
+			sent := r.send(root, c.Send, nested(n))
+			if n <= 125 {
+				require.Equal(t, "ok", sent.answer)
+				got := r.next(root, read).answer
+				require.Equal(t, "1:"+nested(n), got)
+				frame := `{"jsonrpc":"2.0","id":"a","result":{"item":{"sequence":1,"value":` + got[2:] + `}}}`
+				require.NoError(t, json0.Check([]byte(frame)))
+				continue
+			}
+			// Like one that is too large, it ends the source.
+			require.Equal(t, "RESOURCE_EXHAUSTED", sent.answer, n)
+			require.Equal(t, "RESOURCE_EXHAUSTED", r.next(root, read).answer)
+			require.Equal(t, "RESOURCE_EXHAUSTED", r.send(root, c.Send, "1").answer)
+		}
+	}
 }

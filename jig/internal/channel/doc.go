@@ -23,7 +23,9 @@
 // # Limits
 //
 // See [Limits]. Sources and receivers count over the whole life of the root and
-// are never given back.
+// are never given back. An item is nested at most 125 deep: the frame that hands
+// it out has three levels more, and ends at 128. A deeper one is treated like one
+// that is too large.
 //
 // # Errors
 //

@@ -8,6 +8,10 @@ import (
 	"github.com/magi-jig/magi-jig/jig/internal/fault"
 )
 
+// itemDepth is the depth of an item: it stands three levels down in the frame that
+// hands it out, and the limit of 128 binds the whole frame (run-0 2).
+const itemDepth = json0.MaxDepth - 3
+
 // Send gives value to the channel. done is called once: with nil when the item
 // has been accepted, which says nothing of its being read, or with the failure.
 // The returned function cancels the send while it has not been accepted, and
@@ -41,6 +45,8 @@ func (b *Broker) Send(p Party, token string, value []byte, done func(*fault.Erro
 		err = fault.New(fault.InvalidInput, "the item is not JSON/0")
 	case len(item) > b.limits.ItemBytes:
 		err = fault.New(fault.ResourceExhausted, "the item is larger than an item may be")
+	case (json0.Limits{Depth: itemDepth}).Check(item) != nil:
+		err = fault.New(fault.ResourceExhausted, "the item is nested deeper than an item may be")
 	case s.bytes+s.waiting+int64(len(item)) > b.limits.SourceBytes:
 		err = fault.New(fault.ResourceExhausted, "the channel has carried all the bytes it may")
 	case !fits(s.constraints, item):

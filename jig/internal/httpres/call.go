@@ -23,6 +23,7 @@ import (
 	"github.com/magi-jig/magi-jig/acpframing/json0"
 	"github.com/magi-jig/magi-jig/jig/internal/contract"
 	"github.com/magi-jig/magi-jig/jig/internal/fault"
+	"github.com/magi-jig/magi-jig/jig/internal/run0"
 	"github.com/magi-jig/magi-jig/jig/internal/tree"
 )
 
@@ -294,8 +295,8 @@ func result(status int, body []byte, asJSON bool) (jsontext.Value, *fault.Error)
 		}
 	}
 	out, err := json0.Marshal(map[string]any{"outcome": contract.Done, "output": map[string]any{"status": status, "body": value}})
-	if err != nil {
-		return nil, fault.New(fault.InvalidResult, "the answer is not JSON/0")
+	if err != nil || !run0.Fits(out) { // each part is JSON/0, so what is broken is a limit
+		return nil, fault.New(fault.ResourceExhausted, "the answer is nested too deep or holds too much for one frame")
 	}
 	return out, nil
 }

@@ -25,7 +25,8 @@
 // [*fault.Error]: INVALID_INPUT and UNAVAILABLE before anything was sent,
 // EXECUTION_FAILED where no connection came about, UNCERTAIN from then on
 // without a complete answer, INVALID_RESULT for an answer that is not what was
-// asked for.
+// asked for, RESOURCE_EXHAUSTED for a body above the bound and for an answer that
+// is JSON/0 and yet fits no frame of Run/0, such as one nested deeper than 125.
 //
 // # Concurrency
 //

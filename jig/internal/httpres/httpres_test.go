@@ -20,6 +20,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 
+	"github.com/magi-jig/magi-jig/acpframing/json0"
 	"github.com/magi-jig/magi-jig/jig/internal/fault"
 	"github.com/magi-jig/magi-jig/jig/internal/httpres"
 	"github.com/magi-jig/magi-jig/jig/internal/tree"
@@ -276,4 +277,24 @@ func TestJSONAnswers(t *testing.T) {
 	r.fails(policy("GET", s.URL, ""), `{}`, fault.InvalidResult)
 	body = "text"
 	r.ok(policy("GET", s.URL, ""), `{}`, `{"outcome":"done","output":{"status":404,"body":"text"}}`)
+}
+
+func TestAnAnswerThatNoFrameCanCarry(t *testing.T) {
+	// rule: R-039, J-234
+	r := newRig(t)
+	body := ""
+	s := r.serve(func(w http.ResponseWriter, q *http.Request) { io.WriteString(w, body) })
+	for _, n := range []int{124, 125, 126, 127, 128, 129} {
+		body = strings.Repeat("[", n) + strings.Repeat("]", n)
+		if n <= 125 {
+			r.ok(policy("GET", s.URL, ""), `{"response":"json"}`, `{"outcome":"done","output":{"status":200,"body":`+body+`}}`)
+			require.NoError(t, json0.Check([]byte(`{"jsonrpc":"2.0","id":"a","result":{"outcome":"done","output":{"status":200,"body":`+body+`}}}`)))
+			continue
+		}
+		code := fault.ResourceExhausted
+		if n > 128 { // of itself no JSON/0
+			code = fault.InvalidResult
+		}
+		r.fails(policy("GET", s.URL, ""), `{"response":"json"}`, code)
+	}
 }

@@ -1,12 +1,16 @@
 package run0_test
 
 import (
+	"bytes"
 	"io"
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 
+	"github.com/magi-jig/magi-jig/acpframing/json0"
+	"github.com/magi-jig/magi-jig/jig/internal/channel"
 	"github.com/magi-jig/magi-jig/jig/internal/fault"
 	"github.com/magi-jig/magi-jig/jig/internal/run0"
 )
@@ -231,6 +235,99 @@ func TestWrongParams(t *testing.T) {
 	require.Equal(t, "1", string((<-r.host.calls).Input))
 	r.write(request("path", "channel/create", `{"contract":"./`+strings.Repeat("x", 4094)+`"}`))
 	require.Contains(t, r.line(), `"result"`)
+}
+
+func TestARunMustFitTheFrameThatCarriesIt(t *testing.T) {
+	// rule: R-039
+	// The input stands two levels down, beside nine values and the frame itself.
+	const beside = 10
+	for _, c := range []struct {
+		input, settings string
+		why             string
+	}{
+		{nested(125), "{}", ""}, {nested(126), "{}", ""}, {nested(127), "{}", "nested too deep"}, {nested(128), "{}", "nested too deep"},
+		{"1", `{"a":` + nested(124) + `}`, ""}, {"1", `{"a":` + nested(125) + `}`, ""}, {"1", `{"a":` + nested(126) + `}`, "nested too deep"},
+		{wide(262_144 - beside - 1), "{}", ""}, {wide(262_144 - beside), "{}", ""}, {wide(262_144 - beside + 1), "{}", "too many values"},
+		{wide(262_144 - beside - 101), `{"a":` + wide(100) + `}`, ""}, {wide(262_144 - beside - 100), `{"a":` + wide(100) + `}`, ""}, {wide(262_144 - beside - 99), `{"a":` + wide(100) + `}`, "too many values"},
+	} {
+		run := run0.Run{Input: jsontext.Value(c.input), Settings: jsontext.Value(c.settings), Scratch: "/scratch", DeadlineUnixMS: 1893456000000}
+		in := &kept{closed: make(chan struct{})}
+		s, err := run0.New(run0.Options{In: in, Out: strings.NewReader(""), Run: run, Handler: newHost()})
+		if c.why != "" {
+			var f *fault.Error
+			require.ErrorAs(t, err, &f)
+			require.Equal(t, fault.ResourceExhausted, f.Code)
+			require.Contains(t, f.Message, c.why)
+			require.Equal(t, err, run.Check())
+			continue
+		}
+		require.NoError(t, err)
+		require.NoError(t, run.Check())
+		s.Start()
+		s.End(clean)
+		<-in.closed
+		require.NoError(t, json0.Check(bytes.TrimSuffix(in.Bytes(), []byte("\n"))))
+	}
+	// The bound of a session goes for it too.
+	small := run0.Run{Input: text(20), Scratch: "/scratch"}
+	least := len(`{"jsonrpc":"2.0","id":"host:1","method":"flow/run","params":{"attachments":{},"deadlineUnixMs":0,"input":` + string(text(20)) + `,"protocol":"run/0","scratch":"/scratch","settings":{}}}`)
+	for most, fits := range map[int]bool{least + 1: true, least: true, least - 1: false} {
+		s, err := run0.New(run0.Options{In: discard{}, Out: strings.NewReader(""), Run: small, Handler: newHost(), Limits: run0.Limits{FrameBytes: most}})
+		require.Equal(t, fits, err == nil, most)
+		if fits {
+			s.End(clean)
+		}
+	}
+}
+
+// kept is an input that nobody reads.
+type kept struct {
+	bytes.Buffer
+	closed chan struct{}
+}
+
+func (k *kept) Close() error { close(k.closed); return nil }
+
+func TestAnAnswerMustFitTheFrameThatCarriesIt(t *testing.T) {
+	// rule: R-039
+	// Whatever a handler gives: the request fails, and the run does not.
+	for depth, fits := range map[int]bool{124: true, 125: true, 126: false} {
+		r := opened(t, func(o *run0.Options) { o.Handler = items{o.Handler, nested(depth)} })
+		r.write(request("n", "channel/next", `{"endpoint":"e"}`))
+		if line := r.line(); fits {
+			require.NoError(t, json0.Check([]byte(line)))
+			require.Equal(t, result("n", `{"item":{"sequence":1,"value":`+nested(depth)+`}}`), line)
+		} else {
+			r.failed(line, "n", "RESOURCE_EXHAUSTED")
+		}
+		r.write(done)
+		<-r.Answered()
+		require.Nil(t, r.end(clean).Err)
+	}
+	// An error that would not fit goes without its details.
+	limit := len(`{"error":{"code":-32000,"data":{"code":"LAGGED","details":` + string(text(400)) + `},"message":"slow"},"id":"a","jsonrpc":"2.0"}`)
+	for n, fits := range map[int]bool{399: true, 400: true, 401: false} {
+		r := opened(t, func(o *run0.Options) { o.Limits.FrameBytes = limit })
+		r.write(call("a", "o", ""))
+		(<-r.host.calls).op.Settle(nil, &fault.Error{Code: fault.Lagged, Message: "slow", Details: text(n)})
+		line := r.line()
+		r.failed(line, "a", "LAGGED")
+		require.Equal(t, fits, strings.Contains(line, string(text(n))))
+		r.write(done)
+		<-r.Answered()
+		require.Nil(t, r.end(clean).Err)
+	}
+}
+
+// items is a handler whose every read gives one value.
+type items struct {
+	run0.Handler
+	value string
+}
+
+func (i items) Next(_ string, done func(channel.Item, *fault.Error)) func() {
+	done(channel.Item{Sequence: 1, Value: jsontext.Value(i.value)}, nil)
+	return func() {}
 }
 
 func TestNotifications(t *testing.T) {

@@ -6,11 +6,24 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/magi-jig/magi-jig/acpframing/json0"
 	"github.com/magi-jig/magi-jig/jig/internal/fault"
 )
 
-// envelopeRoom is what a response takes beside its result, with the longest id.
-const envelopeRoom = len(`{"jsonrpc":"2.0","id":"","result":}`) + 128
+// What a response takes beside its result, with the longest id.
+const (
+	envelopeRoom  = len(`{"jsonrpc":"2.0","id":"","result":}`) + 128
+	envelopeDepth = 1
+	envelopeNodes = 3 // the frame itself, the version and the id
+)
+
+// Fits says whether a response can carry result, whatever its request's id. The
+// limits bind the whole frame, so not all that is JSON/0 fits (run-0 2).
+func Fits(result []byte) bool {
+	return json0.Limits{
+		Bytes: json0.MaxBytes - envelopeRoom, Depth: json0.MaxDepth - envelopeDepth, Nodes: json0.MaxNodes - envelopeNodes,
+	}.Check(result) == nil
+}
 
 // Ledger holds the operations of one caller invocation, by operation id. The
 // same params join a live operation or replay its end; other params are a
@@ -116,7 +129,7 @@ func (o *Operation) Settle(result jsontext.Value, failure *fault.Error) {
 		return
 	}
 	o.settled = true
-	if failure == nil && len(result)+envelopeRoom > l.frame {
+	if failure == nil && (len(result)+envelopeRoom > l.frame || !Fits(result)) {
 		failure = fault.New(fault.ResourceExhausted, "the result does not fit one frame")
 	}
 	if failure == nil && l.retained+len(result) > l.retain {

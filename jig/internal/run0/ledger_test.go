@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 
+	"github.com/magi-jig/magi-jig/acpframing/json0"
 	"github.com/magi-jig/magi-jig/jig/internal/fault"
 	"github.com/magi-jig/magi-jig/jig/internal/run0"
 )
@@ -101,22 +102,71 @@ func TestCallersShareNothing(t *testing.T) {
 	require.NotNil(t, b)
 }
 
+// text is a string of n bytes as JSON.
+func text(n int) jsontext.Value { return jsontext.Value(`"` + strings.Repeat("x", n-2) + `"`) }
+
+// nested is an array of depth n.
+func nested(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+
+// wide is a value of n nodes whose arrays are no longer than they may be.
+func wide(n int) string {
+	const most = 65_536
+	var parts []string
+	for n--; n > 0; {
+		items := min(n-1, most)
+		parts = append(parts, "["+strings.TrimSuffix(strings.Repeat("0,", items), ",")+"]")
+		n -= items + 1
+	}
+	return "[" + strings.Join(parts, ",") + "]"
+}
+
 func TestRetainedResultsAreBounded(t *testing.T) {
 	// rule: R-036, R-198
 	l := run0.NewLedger(run0.Limits{RetainedBytes: 10})
 	settle := func(id string, n int) *fault.Error {
 		var got *fault.Error
 		op, _ := l.Begin(id, nil, func(_ jsontext.Value, err *fault.Error) { got = err })
-		op.Settle(jsontext.Value(strings.Repeat("1", n)), nil)
+		op.Settle(text(n), nil)
 		return got
 	}
-	require.Nil(t, settle("a", 9))
-	require.Equal(t, fault.ResourceExhausted, settle("b", 2).Code)
-	require.Nil(t, settle("c", 1))
-	require.Equal(t, fault.ResourceExhausted, settle("d", 1).Code)
+	require.Nil(t, settle("a", 8))
+	require.Equal(t, fault.ResourceExhausted, settle("b", 3).Code)
+	require.Nil(t, settle("c", 2))
+	require.Equal(t, fault.ResourceExhausted, settle("d", 2).Code)
 
 	l = run0.NewLedger(run0.Limits{FrameBytes: 200})
 	room := 200 - len(`{"jsonrpc":"2.0","id":"","result":}`) - 128
 	require.Nil(t, settle("a", room))
 	require.Equal(t, fault.ResourceExhausted, settle("b", room+1).Code)
+}
+
+func TestAResultMustFitTheFrameThatCarriesIt(t *testing.T) {
+	// rule: R-039, R-198
+	// The frame, the result and the output are three levels; the frame, its version
+	// and its id are three values, the result and its outcome two more.
+	whole := func(output string) string { return `{"outcome":"done","output":` + output + `}` }
+	for _, c := range []struct {
+		output string
+		fits   bool
+	}{
+		{nested(125), true}, {nested(126), true}, {nested(127), false},
+		{wide(262_144 - 6), true}, {wide(262_144 - 5), true}, {wide(262_144 - 4), false},
+	} {
+		r := opened(t)
+		r.write(call("a", "o", ""))
+		(<-r.host.calls).op.Settle(jsontext.Value(whole(c.output)), nil)
+		line := r.line()
+		if c.fits {
+			require.True(t, line == result("a", whole(c.output)), line[:100])
+			require.NoError(t, json0.Check([]byte(line)))
+		} else {
+			r.failed(line, "a", "RESOURCE_EXHAUSTED")
+		}
+		r.write(call("b", "o", "")) // the record says the same
+		again := r.line()
+		require.True(t, again == strings.Replace(line, `"id":"a"`, `"id":"b"`, 1), again[:100])
+		r.write(done)
+		<-r.Answered()
+		require.Nil(t, r.end(clean).Err, "the run goes on")
+	}
 }

@@ -1,6 +1,8 @@
 package run0
 
 import (
+	"errors"
+	"fmt"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -8,6 +10,7 @@ import (
 	"github.com/magi-jig/magi-jig/acpframing/json0"
 	"github.com/magi-jig/magi-jig/jig/internal/channel"
 	"github.com/magi-jig/magi-jig/jig/internal/contract"
+	"github.com/magi-jig/magi-jig/jig/internal/fault"
 )
 
 // Run is the one request of a session.
@@ -34,6 +37,30 @@ func (r *Run) params() ([]byte, error) {
 		DeadlineUnixMS int64                    `json:"deadlineUnixMs"`
 		Channels       map[string]channel.Grant `json:"channels,omitzero"`
 	}{"run/0", r.Input, settings, map[string]string{}, r.Scratch, r.DeadlineUnixMS, r.Channels})
+}
+
+// frame is flow/run as it goes out. The limits bind the whole of it, so that what
+// is JSON/0 by itself may not fit (run-0 2); that is RESOURCE_EXHAUSTED.
+func (r *Run) frame(most int) ([]byte, error) {
+	params, err := r.params()
+	if err == nil {
+		frame := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"method":"flow/run","params":%s}`, rootID, params)
+		if err = (json0.Limits{Bytes: min(most, json0.MaxBytes)}).Check(frame); err == nil {
+			return frame, nil
+		}
+	}
+	var limit *json0.Error
+	if errors.Is(err, json0.ErrLimit) && errors.As(err, &limit) {
+		return nil, fault.New(fault.ResourceExhausted, "the input and the settings do not fit one frame: "+limit.Detail)
+	}
+	return nil, fmt.Errorf("run0: the run cannot be written: %w", err)
+}
+
+// Check says whether the run fits one frame, for who wants to know before there
+// is a process. The error is that of [New].
+func (r *Run) Check() error {
+	_, err := r.frame(json0.MaxBytes)
+	return err
 }
 
 // Call is what flow/call asks for.

@@ -161,7 +161,8 @@ func (s *Session) wait(id string, begin func(answer func(jsontext.Value, *fault.
 	s.mu.Unlock()
 }
 
-// answer writes the one response to a request.
+// answer writes the one response to a request. The limits bind the whole frame, so
+// a result that is JSON/0 by itself may not fit; that fails this request alone.
 func (s *Session) answer(id string, result any, err *fault.Error) {
 	s.mu.Lock()
 	delete(s.waiting, id)
@@ -178,7 +179,16 @@ func (s *Session) answer(id string, result any, err *fault.Error) {
 			return
 		}
 	}
-	s.w.put(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"result":%s}`, id, raw))
+	frame := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"result":%s}`, id, raw)
+	if !s.fits(frame) {
+		s.fail(id, fault.New(fault.ResourceExhausted, "the answer does not fit one frame"))
+		return
+	}
+	s.w.put(frame)
+}
+
+func (s *Session) fits(frame []byte) bool {
+	return len(frame) <= s.l.FrameBytes && json0.Check(frame) == nil
 }
 
 // fail writes an operational error.
@@ -206,7 +216,7 @@ func (s *Session) fail(id string, err *fault.Error) {
 		Code    fault.Code     `json:"code"`
 		Details jsontext.Value `json:"details,omitzero"`
 	}{code, err.Details}}, "2.0"})
-	if merr != nil { // the details are not JSON/0, which is our own fault
+	if merr != nil || len(b) > s.l.FrameBytes { // the details do not fit the frame, and are what can be done without
 		b = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"error":{"code":-32000,"message":%q,"data":{"code":%q}}}`, id, string(code), string(code))
 	}
 	s.w.put(b)

@@ -82,19 +82,15 @@ const (
 )
 
 // New begins to read what the component writes. What comes before [Session.Start]
-// is premature.
+// is premature. A run that does not fit one frame is RESOURCE_EXHAUSTED.
 func New(o Options) (*Session, error) {
 	s := &Session{
 		o: o, l: o.Limits.withDefaults(), answered: make(chan struct{}), doomed: make(chan struct{}), silent: make(chan struct{}), drained: make(chan struct{}),
 		waiting: map[string]func(){}, used: map[string]bool{},
 	}
-	params, err := o.Run.params()
+	frame, err := o.Run.frame(s.l.FrameBytes)
 	if err != nil {
-		return nil, fmt.Errorf("run0: the run cannot be written: %w", err)
-	}
-	frame := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"method":"flow/run","params":%s}`, rootID, params)
-	if len(frame) > s.l.FrameBytes {
-		return nil, fault.New(fault.ResourceExhausted, "the input does not fit one frame")
+		return nil, err
 	}
 	s.w = newWriter(o.In, s.l.QueuedBytes, func() { s.breach("queued responses") })
 	s.first = frame
