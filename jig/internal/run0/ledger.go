@@ -1,7 +1,7 @@
 package run0
 
 import (
-	"bytes"
+	"crypto/sha256"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -35,19 +35,19 @@ type Ledger struct {
 
 	mu         sync.Mutex
 	operations map[string]*Operation // guarded by mu
-	retained   int                   // bytes of results; guarded by mu
+	retained   int                   // bytes of results and of failures; guarded by mu
 }
 
 // Operation is one entry. Its methods are for whoever dispatches it.
 type Operation struct {
-	ledger   *Ledger
-	preimage []byte
-	abort    func() // guarded by ledger.mu
-	waiters  map[*waiter]bool
-	settled  bool
-	aborted  bool
-	result   jsontext.Value
-	failure  *fault.Error
+	ledger  *Ledger
+	sum     [sha256.Size]byte // of the preimage, which may be as large as a frame
+	abort   func()            // guarded by ledger.mu
+	waiters map[*waiter]bool
+	settled bool
+	aborted bool
+	result  jsontext.Value
+	failure *fault.Error
 }
 
 type waiter struct {
@@ -65,11 +65,12 @@ func NewLedger(l Limits) *Ledger {
 // now or when it comes. cancel answers this request CANCELLED, and aborts the
 // operation when nobody waits for it any more.
 func (l *Ledger) Begin(id string, preimage []byte, done func(jsontext.Value, *fault.Error)) (fresh *Operation, cancel func()) {
+	sum := sha256.Sum256(preimage)
 	l.mu.Lock()
 	o := l.operations[id]
-	if o != nil && (o.settled || !bytes.Equal(o.preimage, preimage)) {
+	if o != nil && (o.settled || o.sum != sum) {
 		result, failure := o.result, o.failure
-		if !bytes.Equal(o.preimage, preimage) {
+		if o.sum != sum {
 			result, failure = nil, fault.New(fault.OperationConflict, "the operation id stands for another call")
 		}
 		l.mu.Unlock()
@@ -77,7 +78,7 @@ func (l *Ledger) Begin(id string, preimage []byte, done func(jsontext.Value, *fa
 		return nil, func() {}
 	}
 	if o == nil {
-		o = &Operation{ledger: l, preimage: preimage, waiters: map[*waiter]bool{}}
+		o = &Operation{ledger: l, sum: sum, waiters: map[*waiter]bool{}}
 		l.operations[id] = o
 		fresh = o
 	}
@@ -120,7 +121,8 @@ func (o *Operation) leave(w *waiter) {
 }
 
 // Settle records the one end of the operation and tells whoever waits. A result
-// that could not be sent or kept is a failure.
+// that could not be sent or kept is a failure; a failure whose details could not
+// be kept is the same failure without them.
 func (o *Operation) Settle(result jsontext.Value, failure *fault.Error) {
 	l := o.ledger
 	l.mu.Lock()
@@ -129,6 +131,9 @@ func (o *Operation) Settle(result jsontext.Value, failure *fault.Error) {
 		return
 	}
 	o.settled = true
+	if failure != nil {
+		failure = l.keep(failure)
+	}
 	if failure == nil && (len(result)+envelopeRoom > l.frame || !Fits(result)) {
 		failure = fault.New(fault.ResourceExhausted, "the result does not fit one frame")
 	}
@@ -146,6 +151,19 @@ func (o *Operation) Settle(result jsontext.Value, failure *fault.Error) {
 	for w := range waiters {
 		w.done(result, failure)
 	}
+}
+
+// keep counts a failure against what may be retained. Its code is always kept; its
+// details, and then its message, go where there is no room.
+func (l *Ledger) keep(f *fault.Error) *fault.Error {
+	if l.retained+len(f.Message)+len(f.Details) > l.retain {
+		f = fault.New(f.Code, f.Message)
+	}
+	if l.retained+len(f.Message) > l.retain {
+		return fault.New(f.Code, string(f.Code))
+	}
+	l.retained += len(f.Message) + len(f.Details)
+	return f
 }
 
 // Abort aborts every live operation: its waiters are answered CANCELLED. The

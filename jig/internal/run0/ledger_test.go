@@ -140,6 +140,44 @@ func TestRetainedResultsAreBounded(t *testing.T) {
 	require.Equal(t, fault.ResourceExhausted, settle("b", room+1).Code)
 }
 
+func TestRetainedFailuresAreBounded(t *testing.T) {
+	// rule
+	const message = "no" // counted as well
+	for _, c := range []struct {
+		before, details int
+		kept            bool
+	}{{0, 97, true}, {0, 98, true}, {0, 99, false}, {50, 47, true}, {50, 48, true}, {50, 49, false}} {
+		l := run0.NewLedger(run0.Limits{RetainedBytes: 100})
+		if c.before > 0 {
+			op, _ := l.Begin("before", nil, func(jsontext.Value, *fault.Error) {})
+			op.Settle(text(c.before), nil)
+		}
+		var got *fault.Error
+		op, _ := l.Begin("o", []byte("p"), func(_ jsontext.Value, err *fault.Error) { got = err })
+		op.Settle(nil, &fault.Error{Code: fault.Uncertain, Message: message, Details: text(c.details)})
+		want := &fault.Error{Code: fault.Uncertain, Message: message}
+		if c.kept {
+			want.Details = text(c.details)
+		}
+		require.Equal(t, want, got, "%+v", c)
+		got = nil
+		again, _ := l.Begin("o", []byte("p"), func(_ jsontext.Value, err *fault.Error) { got = err })
+		require.Nil(t, again)
+		require.Equal(t, want, got, "%+v", c)
+	}
+	// Details take the place of results, and a failure is kept whatever there is.
+	l := run0.NewLedger(run0.Limits{RetainedBytes: 10})
+	settle := func(id string, result jsontext.Value, failure *fault.Error) (got *fault.Error) {
+		op, _ := l.Begin(id, nil, func(_ jsontext.Value, err *fault.Error) { got = err })
+		op.Settle(result, failure)
+		return got
+	}
+	require.Len(t, settle("a", nil, &fault.Error{Code: fault.Lagged, Message: message, Details: text(6)}).Details, 6)
+	require.Equal(t, fault.ResourceExhausted, settle("b", text(3), nil).Code)
+	require.Nil(t, settle("c", text(2), nil))
+	require.Equal(t, fault.New(fault.Lagged, "LAGGED"), settle("d", nil, fault.New(fault.Lagged, message)))
+}
+
 func TestAResultMustFitTheFrameThatCarriesIt(t *testing.T) {
 	// rule
 	// The frame, the result and the output are three levels; the frame, its version
