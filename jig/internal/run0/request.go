@@ -17,7 +17,7 @@ func (s *Session) request(m message) {
 	reused, many := s.used[m.id], s.requests > s.l.Requests
 	s.used[m.id] = true
 	full := len(s.waiting) >= s.l.Pending
-	open := s.state == stateOpen
+	state := s.state
 	s.mu.Unlock()
 	switch {
 	case reused:
@@ -27,7 +27,7 @@ func (s *Session) request(m message) {
 		s.doom("the component has sent more requests than it may")
 		return
 	}
-	serve, known := methods[m.method]
+	read, known := methods[m.method]
 	if !known {
 		s.refuse(m.id, codeNoMethod, "Method not found")
 		return
@@ -37,76 +37,78 @@ func (s *Session) request(m message) {
 		s.fail(m.id, fault.New(fault.ResourceExhausted, "too many requests wait"))
 		return
 	}
-	if !serve(s, m, open) {
+	serve := read(s, m)
+	switch {
+	case serve == nil:
 		s.refuse(m.id, codeBadParams, "Invalid params")
+	case state == stateNew: // nobody has asked for anything yet
+		s.fail(m.id, fault.New(fault.OwnerClosed, "the run has not begun"))
+	case state != stateOpen && m.method == "flow/call":
+		s.fail(m.id, fault.New(fault.OwnerClosed, "the run admits no new call"))
+	default:
+		serve()
 	}
 }
 
-// methods are what a component may ask. Each returns false for wrong params.
-var methods = map[string]func(s *Session, m message, open bool) bool{
-	"flow/call": func(s *Session, m message, open bool) bool {
+// methods are what a component may ask. Each reads the params and returns what
+// serves the request, or nil for wrong params.
+var methods = map[string]func(s *Session, m message) (serve func()){
+	"flow/call": func(s *Session, m message) func() {
 		c, ok := readCall(m.params)
-		if !ok {
-			return false
-		}
-		if !open {
-			s.fail(m.id, fault.New(fault.OwnerClosed, "the run admits no new call"))
-			return true
-		}
-		s.wait(m.id, func(answer func(jsontext.Value, *fault.Error)) func() {
-			return s.o.Handler.Call(c, answer)
+		return when(ok, func() {
+			s.wait(m.id, func(answer func(jsontext.Value, *fault.Error)) func() {
+				return s.o.Handler.Call(c, answer)
+			})
 		})
-		return true
 	},
-	"channel/create": func(s *Session, m message, _ bool) bool {
+	"channel/create": func(s *Session, m message) func() {
 		c, ok := readCreate(m.params)
-		if ok {
+		return when(ok, func() {
 			made, err := s.o.Handler.Create(c)
 			s.answer(m.id, created(made), err)
-		}
-		return ok
+		})
 	},
-	"channel/subscribe": func(s *Session, m message, _ bool) bool {
+	"channel/subscribe": func(s *Session, m message) func() {
 		source, ok := readOne(m.params, "source")
-		if ok {
+		return when(ok, func() {
 			grant, err := s.o.Handler.Subscribe(source)
 			s.answer(m.id, grant, err)
-		}
-		return ok
+		})
 	},
-	"channel/send": func(s *Session, m message, _ bool) bool {
+	"channel/send": func(s *Session, m message) func() {
 		endpoint, value, ok := readSend(m.params)
-		if ok {
+		return when(ok, func() {
 			s.wait(m.id, func(answer func(jsontext.Value, *fault.Error)) func() {
 				return s.o.Handler.Send(endpoint, value, func(err *fault.Error) { answer(jsontext.Value("null"), err) })
 			})
-		}
-		return ok
+		})
 	},
-	"channel/next": func(s *Session, m message, _ bool) bool {
+	"channel/next": func(s *Session, m message) func() {
 		endpoint, ok := readOne(m.params, "endpoint")
-		if ok {
+		return when(ok, func() {
 			s.wait(m.id, func(answer func(jsontext.Value, *fault.Error)) func() {
 				return s.o.Handler.Next(endpoint, func(i channel.Item, err *fault.Error) { answer(item(i), err) })
 			})
-		}
-		return ok
+		})
 	},
-	"channel/close": func(s *Session, m message, _ bool) bool {
+	"channel/close": func(s *Session, m message) func() {
 		endpoint, lagged, ok := readClose(m.params)
-		if ok {
-			s.answer(m.id, jsontext.Value("null"), s.o.Handler.Close(endpoint, lagged))
-		}
-		return ok
+		return when(ok, func() { s.answer(m.id, jsontext.Value("null"), s.o.Handler.Close(endpoint, lagged)) })
 	},
-	"channel/release": func(s *Session, m message, _ bool) bool {
+	"channel/release": func(s *Session, m message) func() {
 		endpoint, ok := readOne(m.params, "endpoint")
-		if ok {
+		return when(ok, func() {
 			r, err := s.o.Handler.Release(endpoint)
 			s.answer(m.id, released(r), err)
-		}
-		return ok
+		})
 	},
+}
+
+func when(ok bool, serve func()) func() {
+	if !ok {
+		return nil
+	}
+	return serve
 }
 
 func created(c channel.Created) any {

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 
+	"github.com/magi-jig/magi-jig/jig/internal/channel"
 	"github.com/magi-jig/magi-jig/jig/internal/contract"
 	"github.com/magi-jig/magi-jig/jig/internal/fault"
 	"github.com/magi-jig/magi-jig/jig/internal/run0"
@@ -19,8 +20,25 @@ func itoa(n int) string { return strconv.Itoa(n) }
 func TestPrematureOutput(t *testing.T) {
 	// rule: R-078, R-015
 	r := start(t)
+	made, ferr := r.host.broker.Create(r.host.party, channel.Options{Delivery: contract.Broadcast})
+	require.Nil(t, ferr)
 	r.write(call("a", "o", ""))
 	r.failed(r.line(), "a", "OWNER_CLOSED")
+	for method, params := range map[string]string{
+		"flow/call": `{"operationId":"p","slot":"worker","input":1}`, "channel/create": `{}`, "channel/subscribe": `{"source":"` + made.Source + `"}`,
+		"channel/send": `{"endpoint":"` + made.Send.Endpoint + `","value":1}`, "channel/next": `{"endpoint":"e"}`,
+		"channel/close": `{"endpoint":"` + made.Send.Endpoint + `"}`, "channel/release": `{"endpoint":"e"}`,
+	} {
+		r.write(request(method, method, params))
+		r.failed(r.line(), method, "OWNER_CLOSED")
+		r.write(request(method+":wrong", method, `[]`))
+		require.Contains(t, r.line(), "-32602", method)
+	}
+	r.write(request("x", "flow/run", `{}`))
+	require.Contains(t, r.line(), "-32601")
+	// Nothing of it was done.
+	require.False(t, r.host.broker.Inspect(r.host.party).Abandoned)
+	require.Nil(t, r.host.broker.Close(r.host.party, made.Send.Endpoint, true))
 	r.write(done)
 	r.doomed()
 	r.fails(clean, fault.ProtocolError)
