@@ -28,7 +28,8 @@ type end struct {
 	half       bool         // it is a frame that broke off, as one does when its process is killed
 	lost       bool         // the transport failed
 	silent     bool         // the output ended before an answer
-	mute       bool         // and the process went on, so that it had to be killed
+	deaf       bool         // a frame could not be written before an answer
+	mute       bool         // either, and the process went on, so that it had to be killed
 	local      *fault.Error // cancel, deadline, bound: the first cause
 	answered   bool
 	killedLate bool // after the answer
@@ -77,11 +78,13 @@ func (e end) failed(x Exit) *fault.Error {
 	case e.answered && (e.killedLate || x.Killed):
 		return fault.New(fault.ExecutionFailed, "the process had to be killed after its answer")
 	case x.Killed && e.mute:
-		return fault.New(fault.ChannelLost, "the process closed its output before it answered")
+		return fault.New(fault.ChannelLost, "the process closed its input or output before it answered")
 	case x.Killed:
 		return fault.New(fault.ResourceExhausted, "the process was killed")
 	case x.Code != 0:
 		return fault.New(fault.ExecutionFailed, fmt.Sprintf("the process ended with the status %d", x.Code))
+	case e.deaf:
+		return fault.New(fault.ChannelLost, "the process took no more input before it answered")
 	case !e.answered:
 		return fault.New(fault.ChannelLost, "the process ended before it answered")
 	case e.unfinished != nil:

@@ -58,7 +58,7 @@ type Session struct {
 
 	answered chan struct{} // closed with the root's answer
 	doomed   chan struct{} // closed when the process has to be killed
-	silent   chan struct{} // closed when the output ended before an answer
+	silent   chan struct{} // closed when no answer can come any more
 	drained  chan struct{} // closed when the component's output has ended
 
 	mu       sync.Mutex
@@ -69,6 +69,7 @@ type Session struct {
 	ended    end               // guarded by mu
 	kill     bool              // the owner has killed the process; guarded by mu
 	stopped  bool              // Handler.Stop was called; guarded by mu
+	hushed   bool              // silent is closed; guarded by mu
 }
 
 type state uint8
@@ -92,7 +93,7 @@ func New(o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.w = newWriter(o.In, s.l.QueuedBytes, func() { s.breach("queued responses") })
+	s.w = newWriter(o.In, s.l.QueuedBytes, func() { s.breach("queued responses") }, s.unread)
 	s.first = frame
 	go s.read()
 	return s, nil
@@ -115,9 +116,10 @@ func (s *Session) Answered() <-chan struct{} { return s.answered }
 // Doomed is closed when the process has to be killed at once.
 func (s *Session) Doomed() <-chan struct{} { return s.doomed }
 
-// Silent is closed when the component's output has ended without an answer. None
-// can come any more; how the process ends by itself says why, so it is given a
-// moment for that before it is killed.
+// Silent is closed when the component's output has ended without an answer, or
+// nothing can be written to its input before one. No answer counts any more; how
+// the process ends by itself says why, so it is given a moment for that before it
+// is killed.
 func (s *Session) Silent() <-chan struct{} { return s.silent }
 
 // Drained is closed when the component's output has been read to its end.
@@ -150,7 +152,7 @@ func (s *Session) Killed() {
 	switch {
 	case s.state == stateAnswered:
 		s.ended.killedLate = true
-	case s.ended.silent:
+	case s.ended.silent || s.ended.deaf:
 		s.ended.mute = true
 	}
 }
@@ -232,10 +234,33 @@ func (s *Session) gone() {
 	}
 	s.ended.silent = true
 	s.state = stateFatal
+	s.hush()
+}
+
+// unread is a frame that the component could not be sent. Nothing is admitted any
+// more and no answer counts, but what is still read may name the cause: what was
+// violated, or how the process ended, which takes its input away as well.
+func (s *Session) unread() {
+	s.mu.Lock()
+	if s.kill || s.state == stateAnswered || s.state == stateFatal {
+		s.mu.Unlock()
+		return
+	}
+	s.ended.deaf = true
+	s.state = stateCancelling
+	s.hush()
+}
+
+// hush ends what is owned, for no answer counts any more. It is called with mu
+// held and releases it.
+func (s *Session) hush() {
 	stop := !s.stopped
 	s.stopped = true
+	if !s.hushed {
+		s.hushed = true
+		close(s.silent)
+	}
 	s.mu.Unlock()
-	close(s.silent)
 	if stop {
 		s.o.Handler.Stop()
 	}
@@ -326,7 +351,7 @@ func (s *Session) response(m message) {
 	}
 	e.result = result
 	s.mu.Lock()
-	e.local, e.violation, e.killedLate = s.ended.local, s.ended.violation, s.kill
+	e.local, e.violation, e.deaf, e.killedLate = s.ended.local, s.ended.violation, s.ended.deaf, s.kill
 	s.ended = e
 	s.mu.Unlock()
 	s.w.close()

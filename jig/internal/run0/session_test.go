@@ -211,6 +211,62 @@ func TestHostKillAfterACauseIsThatCause(t *testing.T) {
 	require.Equal(t, fault.ChannelLost, r.End(clean).Err.Code)
 }
 
+// lost closes the component's input while an answer is on its way there, and waits
+// until the session has noticed.
+func (r *rig) lost() {
+	r.Helper()
+	r.write(call("a", "o", ""))
+	d := <-r.host.calls
+	r.stop()
+	d.op.Settle(jsontext.Value(`{"outcome":"done","output":1}`), nil)
+	<-r.Silent()
+}
+
+func TestAComponentThatCannotBeWrittenToIsLost(t *testing.T) {
+	// rule: R-029, R-032
+	killed := run0.Exit{Code: -1, Killed: true, Confirmed: true, Cleanup: true}
+	// One that waits would wait to the deadline.
+	r := opened(t)
+	r.lost()
+	require.Equal(t, 1, r.host.stops())
+	r.Killed()
+	r.fails(killed, fault.ChannelLost)
+	require.False(t, r.Cancel(fault.New(fault.Cancelled, "late")))
+	// One that answers all the same has no success.
+	r = opened(t)
+	r.lost()
+	r.write(call("b", "p", ""), done) // admits nothing either
+	<-r.Answered()
+	require.Empty(t, r.host.calls)
+	require.False(t, r.host.eligibly())
+	r.fails(clean, fault.ChannelLost)
+	// What the process says of its end goes above that, and a violation above all.
+	r = opened(t)
+	r.lost()
+	r.fails(exited(7), fault.ExecutionFailed)
+	r = opened(t)
+	r.lost()
+	r.fails(clean, fault.ChannelLost)
+	r = opened(t)
+	r.lost()
+	r.write("[]")
+	r.doomed()
+	r.fails(exited(1), fault.ProtocolError)
+	// A cause that came first stays, also where its own notification is what is lost.
+	r = opened(t)
+	r.stop()
+	require.True(t, r.Cancel(fault.New(fault.DeadlineExceeded, "time is up")))
+	<-r.Silent()
+	r.fails(clean, fault.DeadlineExceeded)
+	require.Equal(t, 1, r.host.stops())
+	// After the answer nobody need read.
+	r = opened(t)
+	r.stop()
+	r.write(done)
+	<-r.Answered()
+	require.Nil(t, r.end(clean).Err)
+}
+
 func TestCauseAfterTheAnswerChangesNothing(t *testing.T) {
 	// rule: R-077, R-082
 	r := opened(t)

@@ -6,11 +6,13 @@ import (
 )
 
 // writer carries frames to a component that may read slowly. Its queue is
-// bounded in bytes; one that is full calls breach and takes nothing more.
+// bounded in bytes; one that is full calls breach and takes nothing more. Where a
+// frame cannot be written it calls lost, and takes nothing more either.
 type writer struct {
 	out    io.WriteCloser
 	limit  int
 	breach func()
+	lost   func()
 
 	mu     sync.Mutex
 	wake   sync.Cond
@@ -20,8 +22,8 @@ type writer struct {
 	dead   bool     // the pipe is gone, or the queue overflowed; guarded by mu
 }
 
-func newWriter(out io.WriteCloser, limit int, breach func()) *writer {
-	w := &writer{out: out, limit: limit, breach: breach}
+func newWriter(out io.WriteCloser, limit int, breach, lost func()) *writer {
+	w := &writer{out: out, limit: limit, breach: breach, lost: lost}
 	w.wake.L = &w.mu
 	go w.run()
 	return w
@@ -74,5 +76,8 @@ func (w *writer) run() {
 		w.bytes -= len(frame)
 		w.dead = w.dead || err != nil
 		w.mu.Unlock()
+		if err != nil {
+			w.lost()
+		}
 	}
 }
