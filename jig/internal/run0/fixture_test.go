@@ -29,6 +29,7 @@ type host struct {
 	stopped  int
 	answers  int
 	eligible bool
+	path     string // of the last channel/create; read after its answer
 }
 
 type dispatch struct {
@@ -52,6 +53,7 @@ func (h *host) Call(c run0.Call, done func(jsontext.Value, *fault.Error)) func()
 }
 
 func (h *host) Create(c run0.Create) (channel.Created, *fault.Error) {
+	h.path = c.Path
 	return h.broker.Create(h.party, channel.Options{Delivery: c.Delivery})
 }
 func (h *host) Subscribe(s string) (channel.Grant, *fault.Error) {

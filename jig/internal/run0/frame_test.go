@@ -219,7 +219,8 @@ func TestWrongParams(t *testing.T) {
 		{"flow/call", base + `,"channels":null}`}, {"flow/call", base + `,"channels":{"a":{}}}`}, {"flow/call", base + `,"channels":{"A":"e"}}`}, {"flow/call", base + `,` + many + `}`},
 		{"channel/create", `{"schema":true,"contract":"./x"}`}, {"channel/create", `{"delivery":"replay"}`}, {"channel/create", `{"delivery":null}`},
 		{"channel/create", `{"contract":{"slot":"s"}}`}, {"channel/create", `{"contract":{"slot":"s","channel":"c","x":1}}`}, {"channel/create", `{"contract":"x"}`},
-		{"channel/create", `{"contract":"./` + strings.Repeat("x", 4095) + `"}`}, {"channel/create", `{"contract":null}`}, {"channel/create", `{"schema":1}`}, {"channel/create", `{"other":1}`}, {"channel/create", `[]`},
+		{"channel/create", `{"contract":"./` + strings.Repeat("x", 4095) + `"}`}, {"channel/create", `{"contract":"./` + strings.Repeat("中", 4095) + `"}`},
+		{"channel/create", `{"contract":"."}`}, {"channel/create", `{"contract":""}`}, {"channel/create", `{"contract":null}`}, {"channel/create", `{"schema":1}`}, {"channel/create", `{"other":1}`}, {"channel/create", `[]`},
 		{"channel/subscribe", `{}`}, {"channel/subscribe", `{"source":1}`}, {"channel/subscribe", `{"source":"s","x":1}`},
 		{"channel/send", `{"endpoint":"e"}`}, {"channel/send", `{"value":1}`}, {"channel/send", `{"endpoint":"e","value":1,"x":1}`}, {"channel/send", `{"endpoint":"","value":1}`},
 		{"channel/next", `{"endpoint":"e","error":"LAGGED"}`}, {"channel/next", `{}`}, {"channel/next", `[]`},
@@ -233,8 +234,13 @@ func TestWrongParams(t *testing.T) {
 	// Just inside.
 	r.write(request("ok", "flow/call", base+`,"intent":"`+strings.Repeat("é", 16_384)+`"}`))
 	require.Equal(t, "1", string((<-r.host.calls).Input))
-	r.write(request("path", "channel/create", `{"contract":"./`+strings.Repeat("x", 4094)+`"}`))
-	require.Contains(t, r.line(), `"result"`)
+	// A string of 4,096 characters, not bytes, is well formed; what of it is a path is
+	// not the envelope's affair.
+	for i, path := range []string{strings.Repeat("x", 4093), strings.Repeat("x", 4094), strings.Repeat("中", 4093), strings.Repeat("中", 4094), strings.Repeat("🐣", 4094), ""} {
+		r.write(request("path"+itoa(i), "channel/create", `{"contract":"./`+path+`"}`))
+		require.Contains(t, r.line(), `"result"`)
+		require.Equal(t, "./"+path, r.host.path)
+	}
 }
 
 func TestARunMustFitTheFrameThatCarriesIt(t *testing.T) {

@@ -3,6 +3,7 @@ package run0
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -148,8 +149,9 @@ func readCreate(raw jsontext.Value) (Create, bool) {
 	}
 	switch f.Contract.Kind() {
 	case '"':
+		// What stands behind "./" is judged by the contract's own grammar.
 		path, _ := stringOf(f.Contract)
-		if len(path) < 3 || len(path) > 4096 || path[:2] != "./" {
+		if !strings.HasPrefix(path, "./") || utf8.RuneCountInString(path) > 4096 {
 			return Create{}, false
 		}
 		c.Path = path
