@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 
+	"github.com/magi-jig/magi-jig/acpframing/json0"
 	"github.com/magi-jig/magi-jig/jig/internal/contract"
 	"github.com/magi-jig/magi-jig/jig/internal/schema0"
 )
@@ -245,16 +247,60 @@ func TestNumberOfChannelDescriptors(t *testing.T) {
 	_, err := contract.ParseInvocation([]byte(build(contract.MaxChannels)), func(string) ([]byte, error) { return []byte(channelFile), nil })
 	require.NoError(t, err)
 	refused(t, build(contract.MaxChannels+1))
-	// The identity covers at most MaxPreimage bytes.
-	wide := func(n int) func(string) ([]byte, error) {
-		return func(string) ([]byte, error) {
-			return []byte(strings.Replace(channelFile, `{"type":"number"}`, `{"title":"`+strings.Repeat("x", n)+`"}`, 1)), nil
+}
+
+func TestBytesUnderAnIdentity(t *testing.T) {
+	// rule: R-168
+	require.Equal(t, 1_048_576, contract.MaxPreimage)
+	const channels = 5
+	descriptor := map[string]any{"$schema": contract.InvocationSchema, "channels": map[string]any{}}
+	for i := range channels {
+		descriptor["channels"].(map[string]any)[fmt.Sprintf("p%d", i)] = map[string]any{"direction": "send", "contract": fmt.Sprintf("./c%d.json", i)}
+	}
+	raw, err := json0.Marshal(descriptor)
+	require.NoError(t, err)
+	// The title of each item's schema is as long as it is told to be.
+	preimage := func(titles [channels]int) (int, map[string][]byte) {
+		files, contracts := map[string][]byte{}, map[string]jsontext.Value{}
+		for i, n := range titles {
+			name := fmt.Sprintf("c%d.json", i)
+			files[name] = []byte(strings.Replace(channelFile, `{"type":"number"}`, `{"title":"`+strings.Repeat("x", n)+`"}`, 1))
+			contracts[name] = files[name]
+		}
+		b, err := json0.Marshal(map[string]any{"descriptor": jsontext.Value(raw), "channelContracts": contracts})
+		require.NoError(t, err)
+		return len(b), files
+	}
+	empty, _ := preimage([channels]int{})
+	for over := -1; over <= 1; over++ {
+		n, files := preimage([channels]int{250_000, 250_000, 250_000, 250_000, contract.MaxPreimage - empty - 1_000_000 + over})
+		require.Equal(t, contract.MaxPreimage+over, n)
+		_, err := contract.ParseInvocation(raw, func(name string) ([]byte, error) { return files[name], nil })
+		if over > 0 {
+			require.ErrorContains(t, err, "above 1048576 bytes")
+		} else {
+			require.NoError(t, err, over)
 		}
 	}
-	_, err = contract.ParseInvocation([]byte(build(4)), wide(250_000))
-	require.NoError(t, err)
-	_, err = contract.ParseInvocation([]byte(build(5)), wide(250_000))
-	require.Error(t, err)
+}
+
+func TestNumberOfDefinitions(t *testing.T) {
+	// Of a contract (run-0 5.3) and, alike, of a channel descriptor (run-0 5.4).
+	defs := func(n int) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf(`"d%d":true`, i))
+		}
+		return `,"$defs":{` + strings.Join(all, ",") + `}}`
+	}
+	for _, n := range []int{1023, 1024} {
+		parse(t, invocationHead+defs(n))
+		_, err := contract.ParseChannel([]byte(strings.TrimSuffix(channelFile, "}") + defs(n)))
+		require.NoError(t, err, n)
+	}
+	require.ErrorContains(t, refused(t, invocationHead+defs(1025)), "at /$defs: more than 1024 definitions")
+	_, err := contract.ParseChannel([]byte(strings.TrimSuffix(channelFile, "}") + defs(1025)))
+	require.ErrorContains(t, err, "at /$defs: more than 1024 definitions")
 }
 
 func TestChannelDescriptor(t *testing.T) {

@@ -160,6 +160,25 @@ func TestLimitsOfASet(t *testing.T) {
 	}
 }
 
+func TestDefinitionsCountAmongTheBytesOfASet(t *testing.T) {
+	// rule: R-178
+	defs := `{"a":{"title":"` + strings.Repeat("x", schema0.MaxBytes/2) + `"}}`
+	padded := func(n int) string { return `{"title":"` + strings.Repeat("x", n-12) + `"}` }
+	for over := -1; over <= 1; over++ {
+		set, err := schema0.NewSet([]byte(defs), "/$defs")
+		require.NoError(t, err)
+		_, err = set.Compile([]byte(padded(1000)), "/input")
+		require.NoError(t, err)
+		_, err = set.Compile([]byte(padded(schema0.MaxBytes-len(defs)-1000+over)), "/result")
+		require.NoError(t, err)
+		if err := set.Seal(); over > 0 {
+			require.Equal(t, schema0.CodeLimitExceeded, code(t, err))
+		} else {
+			require.NoError(t, err, over)
+		}
+	}
+}
+
 func FuzzCompileAndValidate(f *testing.F) {
 	f.Add([]byte(`{"type":"object","properties":{"a":{"minLength":1}},"required":["a"]}`), []byte(`{"a":""}`))
 	f.Add([]byte(`{"$defs":{"a":{"oneOf":[{"const":1},{"enum":[2]}]}},"items":{"$ref":"#/$defs/a"},"contains":true}`), []byte(`[1,2,3]`))
