@@ -14,10 +14,14 @@ import (
 
 	"github.com/magi-jig/magi-jig/acpframing/json0"
 	"github.com/magi-jig/magi-jig/jig/internal/acp"
+	"github.com/magi-jig/magi-jig/jig/internal/channel"
+	"github.com/magi-jig/magi-jig/jig/internal/contract"
+	"github.com/magi-jig/magi-jig/jig/internal/engine"
 	"github.com/magi-jig/magi-jig/jig/internal/fault"
 	"github.com/magi-jig/magi-jig/jig/internal/project"
 	"github.com/magi-jig/magi-jig/jig/internal/retain"
 	"github.com/magi-jig/magi-jig/jig/internal/review"
+	"github.com/magi-jig/magi-jig/jig/internal/run0"
 	"github.com/magi-jig/magi-jig/jig/internal/sandbox"
 	"github.com/magi-jig/magi-jig/jig/internal/schema0"
 	"github.com/magi-jig/magi-jig/jig/internal/state"
@@ -148,6 +152,9 @@ func (a *app) prepare(ctx context.Context, o runOptions) (*prepared, error) {
 		return nil, inputError(p.input, err)
 	}
 	if err := checkReceive(p); err != nil {
+		return nil, err
+	}
+	if err := fitsFrame(p); err != nil {
 		return nil, err
 	}
 	if err := a.surroundings(p); err != nil {
@@ -281,6 +288,28 @@ func checkReceive(p *prepared) error {
 		}
 	}
 	return nil
+}
+
+// fitsFrame refuses an input that no frame could carry, beside the settings and
+// the channels of the run.
+func fitsFrame(p *prepared) error {
+	run := run0.Run{
+		Input: p.input, Settings: p.closure.Root.Settings, Scratch: engine.ScratchDir, DeadlineUnixMS: time.Now().Add(p.timeout).UnixMilli(),
+		Channels: map[string]channel.Grant{},
+	}
+	broker := channel.New(channel.Limits{}) // its grants are as large as those of the run
+	for _, name := range p.o.receive {
+		made, err := broker.Create(0, channel.Options{Delivery: contract.Direct, Contract: p.closure.Root.Package.Contract.Ports[name].Contract})
+		if err != nil {
+			return err
+		}
+		run.Channels[name] = made.Send
+	}
+	err := run.Check()
+	if f := (*fault.Error)(nil); errors.As(err, &f) {
+		return refuse(codeInputInvalid, f.Message)
+	}
+	return err
 }
 
 // surroundings compares the machine with what was reviewed.
