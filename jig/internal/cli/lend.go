@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/magi-jig/magi-jig/jig/internal/acp"
 	"github.com/magi-jig/magi-jig/jig/internal/project"
@@ -32,13 +30,13 @@ func (s *show) native(e acp.Event) {
 	c := s.talks[e.Label]
 	if c == nil {
 		c = &talk{}
-		c.w = &lineWriter{emit: func(line string) { s.progress.above(escape(e.Label) + " | " + line) }}
+		c.w = &lineWriter{emit: func(line string) { s.progress.ended(e.Label, s.labelled(e.Label, line)) }}
 		s.talks[e.Label] = c
 	}
 	if d := e.Diagnostic; d.Message != "" && !slices.Contains(s.p.warnings, d) {
-		s.progress.above(s.a.errStyle.paint(yellow, "warning:") + " " + escape(d.Message))
+		s.progress.above(s.a.errStyle.paint(yellow, "warning:") + " " + s.a.errStyle.wrap(escape(d.Message), 9))
 		if d.Hint != "" {
-			s.progress.above("  " + escape(d.Hint))
+			s.progress.above("  " + s.a.errStyle.wrap(escape(d.Hint), 2))
 		}
 		if len(s.found) < maxFound {
 			s.found = append(s.found, d)
@@ -49,15 +47,19 @@ func (s *show) native(e acp.Event) {
 	}
 	switch {
 	case e.Text != "":
-		c.say(e.Text, s.a.errStyle.width-utf8.RuneCountInString(e.Label)-len(" | "))
+		label := escape(e.Label) + " | "
+		c.say(e.Text, s.a.errStyle.columns()-1-cells(label))
+		if open := c.w.open(); open != "" {
+			s.progress.says(e.Label, label+open)
+		}
 	case e.End:
 		c.flush()
 		delete(s.talks, e.Label)
-		s.progress.doing("")
+		s.progress.doing("", 0, 0)
 	case e.Phase != "":
 		c.flush()
 		c.turn, c.of = max(c.turn, e.Turn), e.Of
-		s.progress.doing(c.phase(e.Phase))
+		s.progress.doing(e.Phase, c.turn, c.of)
 	}
 }
 
@@ -66,13 +68,6 @@ type talk struct {
 	w        *lineWriter
 	columns  int // that its unfinished line takes
 	turn, of int
-}
-
-func (c *talk) phase(name string) string {
-	if c.turn == 0 {
-		return name
-	}
-	return fmt.Sprintf("%s, turn %d of %d", name, c.turn, c.of)
 }
 
 // say shows text as it comes: a line when it is whole, and a long one piece by
@@ -84,7 +79,7 @@ func (c *talk) say(text string, width int) {
 			n = len(text)
 		}
 		word := text[:n]
-		columns := utf8.RuneCountInString(escape(strings.TrimSuffix(word, "\n")))
+		columns := cells(escape(strings.TrimSuffix(word, "\n")))
 		if width > 20 && c.columns > 0 && c.columns+columns > width {
 			c.flush()
 		}

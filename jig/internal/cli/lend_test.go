@@ -15,8 +15,4 @@ func TestATalkIsShownBetweenWordsAndEscaped(t *testing.T) {
 	c.say("jumps over\nthe \x1b[31mlazy \u202edog", 24)
 	c.flush()
 	require.Equal(t, []string{"The quick brown fox ", "jumps over", `the \u{1b}[31mlazy `, `\u{202e}dog`}, shown)
-
-	require.Equal(t, "starting", c.phase("starting"))
-	c.turn, c.of = 2, 3
-	require.Equal(t, "prompting, turn 2 of 3", c.phase("prompting"))
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -44,7 +43,7 @@ func (s *show) stderr(label string, b []byte) {
 	defer s.mu.Unlock()
 	stream := s.streams[label]
 	if stream == nil {
-		w := &lineWriter{emit: func(line string) { s.progress.above(escape(label) + " | " + line) }}
+		w := &lineWriter{emit: func(line string) { s.progress.above(s.labelled(label, line)) }}
 		s.lines[label] = w
 		stream = &engine.Stderr{Text: w, Each: func(d engine.Diagnostic) { s.diagnostic(d) }}
 		s.streams[label] = stream
@@ -90,9 +89,20 @@ func (s *show) item(name string, i channel.Item, failure *fault.Error) {
 	default:
 		r["type"], r["sequence"], r["value"] = "data", i.Sequence, jsontext.Value(i.Value)
 	}
-	if b, err := r.encode(); err == nil {
-		s.a.out.line(b)
+	b, err := r.encode()
+	if err != nil {
+		return
 	}
+	if s.a.out.seen {
+		s.progress.aside(func() { s.a.out.line(b) })
+		return
+	}
+	s.a.out.line(b)
+}
+
+// labelled is a line that somebody wrote, and who.
+func (s *show) labelled(label, line string) string {
+	return s.a.errStyle.wrap(escape(label)+" | "+line, 2)
 }
 
 func (s *show) end() {
@@ -100,6 +110,9 @@ func (s *show) end() {
 	for label, stream := range s.streams {
 		stream.Close()
 		s.lines[label].flush()
+	}
+	for _, c := range s.talks {
+		c.flush() // of a conversation that was cut off
 	}
 	s.mu.Unlock()
 	s.progress.end()
@@ -136,113 +149,19 @@ func (w *lineWriter) Write(b []byte) (int, error) {
 }
 
 func (w *lineWriter) line() {
-	w.emit(escape(strings.TrimSuffix(string(w.held), "\r")))
+	line := w.open()
 	w.held = w.held[:0]
+	w.emit(line)
 }
+
+// open is the unfinished line.
+func (w *lineWriter) open() string { return escape(strings.TrimSuffix(string(w.held), "\r")) }
 
 // flush gives away an unfinished line.
 func (w *lineWriter) flush() {
 	if len(w.held) > 0 {
 		w.line()
 	}
-}
-
-// progress shows on a terminal how a long run is getting on: one line that is
-// written over, below everything else.
-type progress struct {
-	a        *app
-	target   string
-	deadline time.Time
-	stop     chan struct{}
-	stopped  chan struct{}
-
-	live  bool // somebody watches
-	mu    sync.Mutex
-	shown bool   // guarded by mu
-	phase string // of what takes the time; empty: nothing in particular; guarded by mu
-}
-
-func startProgress(a *app, target string, deadline time.Time) *progress {
-	p := &progress{a: a, target: target, deadline: deadline, stop: make(chan struct{}), stopped: make(chan struct{})}
-	if !isTerminal(a.stderr) {
-		close(p.stopped)
-		return p
-	}
-	p.live = true
-	go func() {
-		defer close(p.stopped)
-		tick := time.NewTicker(time.Second)
-		defer tick.Stop()
-		for {
-			select {
-			case <-p.stop:
-				p.clear()
-				return
-			case <-tick.C:
-				p.draw()
-			}
-		}
-	}()
-	return p
-}
-
-func (p *progress) draw() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := time.Now()
-	phase := "running"
-	if p.phase != "" {
-		phase = p.phase
-	}
-	if p.a.interrupted.Load() {
-		phase = "stopping"
-	}
-	line := fmt.Sprintf("%s %s, %s elapsed, %s left", escape(p.target), phase, seconds(now.Sub(p.a.started)), seconds(time.Until(p.deadline)))
-	if width := p.a.errStyle.width; width > 1 && len(line) >= width {
-		line = line[:width-1]
-	}
-	fmt.Fprintf(p.a.stderr, "\r\x1b[K%s", p.a.errStyle.paint(dim, p.a.errStyle.narrow(line)))
-	p.shown = true
-}
-
-// doing says what the run is about now.
-func (p *progress) doing(phase string) {
-	p.mu.Lock()
-	p.phase = phase
-	p.mu.Unlock()
-	select {
-	case <-p.stop:
-	default:
-		p.draw()
-	}
-}
-
-func seconds(d time.Duration) string { return max(d, 0).Round(time.Second).String() }
-
-// above writes a line where the progress line is, which goes.
-func (p *progress) above(line string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.wipe()
-	fmt.Fprintf(p.a.stderr, "%s\n", p.a.errStyle.narrow(line))
-}
-
-func (p *progress) wipe() {
-	if p.shown {
-		fmt.Fprint(p.a.stderr, "\r\x1b[K")
-		p.shown = false
-	}
-}
-
-func (p *progress) clear() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.wipe()
-}
-
-func (p *progress) end() {
-	close(p.stop)
-	<-p.stopped
 }
 
 // list is at most n of names, for a person.

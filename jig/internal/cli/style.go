@@ -78,6 +78,46 @@ func (s style) arrow() string { return s.choose("→", "->") }
 func (s style) yes() string   { return s.choose("✓", "+") }
 func (s style) no() string    { return s.choose("✗", "x") }
 
+// columns is the width of the terminal, or what most have.
+func (s style) columns() int {
+	if s.width > 0 {
+		return s.width
+	}
+	return 80
+}
+
+// cells is how many columns text takes, rather too many than too few: everything
+// behind the alphabets may be wide.
+func cells(text string) int {
+	n := 0
+	for _, r := range text {
+		if n++; r >= 0x1100 {
+			n++
+		}
+	}
+	return n
+}
+
+// fit is text in less than a line of the terminal: of what is longer, its end.
+func (s style) fit(text string) string {
+	text = s.narrow(text)
+	room := s.columns() - 1
+	if cells(text) <= room {
+		return text
+	}
+	more := s.choose("…", "...")
+	room -= cells(more)
+	from := len(text)
+	for from > 0 {
+		r, n := utf8.DecodeLastRuneInString(text[:from])
+		if room -= cells(string(r)); room < 0 {
+			break
+		}
+		from -= n
+	}
+	return more + text[from:]
+}
+
 // narrow escapes what an ASCII terminal cannot show.
 func (s style) narrow(text string) string {
 	if !s.ascii {
