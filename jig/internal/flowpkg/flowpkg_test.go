@@ -2,6 +2,7 @@ package flowpkg_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/magi-jig/magi-jig/jig/internal/flowpkg"
 )
+
+var long = flag.Bool("long", os.Getenv("CHECK_LONG") != "", "run the whole suite")
 
 func tree(t testing.TB, files map[string]string) string {
 	t.Helper()
@@ -159,6 +162,67 @@ func TestSizes(t *testing.T) {
 	require.NoError(t, os.Truncate(filepath.Join(dir, "FLOW.ts"), flowpkg.MaxPackageBytes))
 	_, err = flowpkg.OpenStore(t.TempDir()).Capture(dir)
 	require.NoError(t, err)
+}
+
+func TestNumberOfFiles(t *testing.T) {
+	// The format's own bound (run-0 5.1). The bound itself is only tried with -long:
+	// so many files take a while.
+	require.Equal(t, 65_536, flowpkg.MaxFiles)
+	for n := 4; n <= 6; n++ {
+		files := map[string]string{"FLOW.ts": "x"}
+		for i := range n - 1 {
+			files[fmt.Sprintf("d%d/f", i)] = ""
+		}
+		found, err := flowpkg.Files(tree(t, files), 5)
+		if n > 5 {
+			refusedFor(t, err, "")
+			require.ErrorContains(t, err, "the package has more than 5 files")
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, n, found)
+	}
+	if !*long {
+		return
+	}
+	dir := tree(t, map[string]string{"FLOW.ts": "x"})
+	for i := range flowpkg.MaxFiles {
+		folder := filepath.Join(dir, fmt.Sprint(i/256))
+		if i%256 == 0 {
+			require.NoError(t, os.Mkdir(folder, 0o755))
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(folder, fmt.Sprint(i)), nil, 0o644))
+	}
+	store := flowpkg.OpenStore(t.TempDir())
+	_, err := store.Capture(dir)
+	refusedFor(t, err, "")
+	require.ErrorContains(t, err, "the package has more than 65536 files")
+	require.NoError(t, os.Remove(filepath.Join(dir, "0", "1")))
+	p, err := store.Capture(dir)
+	require.NoError(t, err)
+	_, err = store.Get(p.Digest)
+	require.NoError(t, err)
+}
+
+func TestSizeOfAStore(t *testing.T) {
+	files := map[string]string{"FLOW.ts": "abc", "data/x": "defgh"}
+	for over := -1; over <= 1; over++ {
+		kept := t.TempDir()
+		f, err := os.Create(filepath.Join(kept, "other"))
+		require.NoError(t, err)
+		require.NoError(t, f.Truncate(int64(flowpkg.MaxStoreBytes-8+over)))
+		require.NoError(t, f.Close())
+		_, err = flowpkg.OpenStore(kept).Capture(tree(t, files))
+		if over <= 0 {
+			require.NoError(t, err, over)
+			continue
+		}
+		refusedFor(t, err, "")
+		require.ErrorContains(t, err, "the package store would be larger than 1073741824 bytes")
+		entries, err := os.ReadDir(kept)
+		require.NoError(t, err)
+		require.Len(t, entries, 1, "nothing of it is left")
+	}
 }
 
 func TestCapturedBytesAreReadOnlyAndChecked(t *testing.T) {

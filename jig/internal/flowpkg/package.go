@@ -86,7 +86,7 @@ func read(dir, digest string) (*Package, error) {
 		return nil, err
 	}
 	defer root.Close()
-	files, err := walk(root)
+	files, err := walk(root, MaxFiles)
 	if err != nil {
 		return nil, err
 	}

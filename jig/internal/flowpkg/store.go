@@ -28,7 +28,7 @@ func (s *Store) Capture(dir string) (*Package, error) {
 		return nil, &Error{Reason: "the package folder cannot be opened", cause: err}
 	}
 	defer root.Close()
-	files, err := walk(root)
+	files, err := walk(root, MaxFiles)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (s *Store) Get(digest string) (*Package, error) {
 		return nil, fmt.Errorf("%w: %s is missing", ErrChanged, digest)
 	}
 	defer root.Close()
-	files, err := walk(root)
+	files, err := walk(root, MaxFiles)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrChanged, err)
 	}

@@ -25,8 +25,8 @@ type found struct {
 type inode struct{ device, number uint64 }
 
 // walk lists the files below root in the order of their paths' bytes, and
-// refuses what no package may hold.
-func walk(root *os.Root) ([]found, error) {
+// refuses what no package may hold, and more files than most.
+func walk(root *os.Root, most int) ([]found, error) {
 	var files []found
 	total := int64(0)
 	seen := newCollisions()
@@ -60,8 +60,8 @@ func walk(root *os.Root) ([]found, error) {
 		if total += f.Size; f.Size > MaxPackageBytes || total > MaxPackageBytes {
 			return refuse(p, fmt.Sprintf("the package is larger than %d bytes", MaxPackageBytes))
 		}
-		if files = append(files, f); len(files) > MaxFiles {
-			return refuse("", fmt.Sprintf("the package has more than %d files", MaxFiles))
+		if files = append(files, f); len(files) > most {
+			return refuse("", fmt.Sprintf("the package has more than %d files", most))
 		}
 		return nil
 	})
