@@ -123,6 +123,18 @@ func TestIDsAreKeptForWhatIsOnItsWay(t *testing.T) {
 		require.NoError(t, e.Err)
 	}
 
+	// What has been ended keeps none.
+	c = open(t, component.Limits{Requests: 4})
+	c.Create(jsontext.Value(`{}`), false)
+	c.Frame(reply(1, pair))
+	c.CloseSender(1, false, false)
+	c.Frame(reply(2, `null`))
+	require.NoError(t, last(c))
+	call(c, "fits")
+	require.Empty(t, c.Events())
+	call(c, "over")
+	requireCode(t, fault.ResourceExhausted, last(c))
+
 	// A creation that would leave too few is not made, and one that failed gives
 	// back what was kept for it.
 	c = open(t, component.Limits{Requests: 2})
