@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
+	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,18 +18,19 @@ import (
 
 // Limits of compiling, which only saves time and so may not take much.
 const (
-	compileTime = 3 * time.Second  // one package
-	compileAll  = 10 * time.Second // all of a review
+	compileTime = 5 * time.Second  // one package
+	compileAll  = 15 * time.Second // all of a review
 	compileMost = 4                // at once
 )
 
 // compile has the admitted packages compiled, each in a scope without any power,
 // so that a run finds its code ready. What fails is left out: the run that needs
-// it compiles it, and names what an author has to change.
-func (a *app) compile(ctx context.Context, d *state.Dir, p *review.Plan) {
+// it compiles it, and names what an author has to change. An error is a scope
+// whose end could not be proved.
+func (a *app) compile(ctx context.Context, d *state.Dir, held *state.Reviewing, p *review.Plan) error {
 	launcher, _, err := a.launcher()
 	if err != nil {
-		return
+		return nil
 	}
 	var binary state.KnownBinary
 	var known state.KnownCompiled
@@ -37,23 +41,50 @@ func (a *app) compile(ctx context.Context, d *state.Dir, p *review.Plan) {
 		return err
 	})
 	if err != nil {
-		return
+		return nil
 	}
 	jig, digest, err := d.Binary(a.self, binary)
 	if err != nil {
-		return
+		return nil
 	}
+	var wanted, broken []string
+	for _, pkg := range slices.Compact(slices.Sorted(maps.Values(p.Candidate.Meaning.Packages))) {
+		b, err := d.Compiled(known, digest, pkg)
+		if err != nil {
+			broken = append(broken, pkg)
+		}
+		if err != nil || b == nil && !known.Tried(digest, pkg) {
+			wanted = append(wanted, pkg)
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	c := compiler{launcher: launcher, jig: jig, lock: held.Lock(), forms: map[string][]byte{}}
+	c.all(ctx, d, wanted)
+	if len(c.forms)+len(broken) > 0 {
+		_ = d.KeepCompiled(digest, broken, c.forms) // without them runs take longer
+	}
+	return c.unproved
+}
+
+// compiler compiles packages side by side.
+type compiler struct {
+	launcher *sandbox.Launcher
+	jig      string
+	lock     *os.File // of the review
+
+	mu       sync.Mutex
+	forms    map[string][]byte // guarded by mu; nil: the package does not compile
+	unproved error             // guarded by mu
+}
+
+func (c *compiler) all(ctx context.Context, d *state.Dir, packages []string) {
 	ctx, cancel := context.WithTimeout(ctx, compileAll)
 	defer cancel()
-	var mu sync.Mutex
-	forms, wanted := map[string][]byte{}, map[string]bool{} // both guarded by mu
 	turns := make(chan struct{}, compileMost)
 	var all sync.WaitGroup
-	for _, pkg := range p.Candidate.Meaning.Packages {
-		if wanted[pkg] || whole(d, known, digest, pkg) {
-			continue
-		}
-		wanted[pkg] = true
+	for _, pkg := range packages {
 		captured, err := d.Packages().Get(pkg)
 		if err != nil {
 			continue // a run says so
@@ -61,52 +92,55 @@ func (a *app) compile(ctx context.Context, d *state.Dir, p *review.Plan) {
 		turns <- struct{}{}
 		all.Go(func() {
 			defer func() { <-turns }()
-			b, err := compilePackage(ctx, launcher, jig, captured.Dir)
-			if err == nil {
-				mu.Lock()
-				defer mu.Unlock()
-				forms[pkg] = b
+			b, err := c.one(ctx, captured.Dir)
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			switch {
+			case errors.Is(err, sandbox.ErrUnconfirmed):
+				c.unproved = err
+			case err == nil:
+				c.forms[pkg] = b
 			}
 		})
 	}
 	all.Wait()
-	if len(forms) > 0 {
-		_ = d.KeepCompiled(digest, forms) // without them runs take longer
+}
+
+// one compiles a package in a scope of its own. Where that package has no form,
+// because an author has to change it or because it takes too long, the form is nil.
+func (c *compiler) one(ctx context.Context, dir string) (_ []byte, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-}
-
-// whole says whether the form of a package is there and as it was made.
-func whole(d *state.Dir, known state.KnownCompiled, jig, pkg string) bool {
-	b, err := d.Compiled(known, jig, pkg)
-	return err == nil && b != nil
-}
-
-// compilePackage compiles one in a scope of its own.
-func compilePackage(ctx context.Context, l *sandbox.Launcher, jig, dir string) (_ []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, compileTime)
+	short, cancel := context.WithTimeout(ctx, compileTime)
 	defer cancel()
-	p, err := l.Start(ctx, sandbox.FlowSpec(jig, dir, CompileCommand))
+	s := sandbox.FlowSpec(c.jig, dir, CompileCommand)
+	s.Sync = c.lock
+	p, err := c.launcher.Start(short, s)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if closed := p.Close(); err == nil {
-			err = closed
-		}
-	}()
-	stop := context.AfterFunc(ctx, p.Kill)
+	stop := context.AfterFunc(short, p.Kill)
 	defer stop()
 	p.Stdin.Close()
 	go io.Copy(io.Discard, p.Stderr)
 	b, err := io.ReadAll(io.LimitReader(p.Stdout, engine.MaxCompiledBytes+1))
-	if err != nil {
+	p.Wait(short)
+	exit, fenced := p.Fence()
+	if closed := p.Close(); fenced == nil {
+		fenced = closed
+	}
+	switch {
+	case fenced != nil:
+		return nil, fenced
+	case err != nil:
 		return nil, err
+	case ctx.Err() != nil:
+		return nil, ctx.Err() // whoever is asked next time may have more
+	case exit.Code != 0 || exit.Killed || len(b) > engine.MaxCompiledBytes:
+		return nil, nil
 	}
-	exit, err := p.Wait(ctx)
-	if err == nil && (exit.Code != 0 || exit.Killed || len(b) > engine.MaxCompiledBytes) {
-		err = errors.New("the package does not compile")
-	}
-	return b, err
+	return b, nil
 }
 
 // compiledForms are those that the run may need.

@@ -35,7 +35,7 @@ func (a *app) reviewCommand(end func(ending)) *cobra.Command {
 	flag(f, &o.authority, "allow-authority-changes", "with --yes, approve new and changed grants too")
 	f.Var(&onceWord{into: &o.agent, words: clients}, "agent", "review with this client in every acp grant")
 	flag(f, &o.plan, "plan", "only compute and print the plan")
-	word(f, &o.approve, "approve", "approve the plan with this digest and no other")
+	f.Var(&onceWord{into: &o.approve, some: true}, "approve", "approve the plan with this digest and no other")
 	flag(f, &o.details, "details", "show each change whole")
 	flag(f, &o.detailedExit, "detailed-exitcode", "exit 0 for unchanged, 3 for changes, 4 for changes of authority")
 	return c
@@ -90,7 +90,7 @@ func (a *app) runReview(ctx context.Context, r *reviewed) error {
 		return err
 	}
 	defer held.End()
-	candidate, err := a.candidate(ctx, d, r.o.agent)
+	candidate, err := a.candidate(ctx, d, held, r.o.agent)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (a *app) runReview(ctx context.Context, r *reviewed) error {
 }
 
 // candidate reads the project as it is now.
-func (a *app) candidate(ctx context.Context, d *state.Dir, agent string) (*project.Candidate, error) {
+func (a *app) candidate(ctx context.Context, d *state.Dir, held *state.Reviewing, agent string) (*project.Candidate, error) {
 	launcher, bwrap, err := a.launcher()
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (a *app) candidate(ctx context.Context, d *state.Dir, agent string) (*proje
 	if err != nil {
 		return nil, err
 	}
-	evaluator := &project.ScopeEvaluator{Launcher: launcher, Jig: jig}
+	evaluator := &project.ScopeEvaluator{Launcher: launcher, Jig: jig, Lock: held.Lock()}
 	candidate, err := project.Load(ctx, project.Options{
 		Dir: a.dir, Evaluator: evaluator, Store: d.Packages(), Environment: a.env,
 		Reach: func() (*project.Reach, error) { return project.NewReach(a.env) },
@@ -156,11 +156,15 @@ func (a *app) decide(ctx context.Context, d *state.Dir, held *state.Reviewing, r
 	case r.o.approve != "" && r.o.approve != p.Digest:
 		return &refusal{code: codeStalePlan, message: "the plan is another one now: " + p.Digest, hint: "look at the difference and approve that digest"}
 	case p.Unchanged():
+		if !r.o.plan {
+			if err := a.compile(ctx, d, held, p); err != nil {
+				return err
+			}
+		}
 		r.status = statusUnchanged
 		if r.o.plan {
 			return nil
 		}
-		a.compile(ctx, d, p)
 		return p.Refresh(d)
 	case r.o.plan:
 		r.status = statusApprovalRequired
@@ -184,12 +188,20 @@ func (a *app) decide(ctx context.Context, d *state.Dir, held *state.Reviewing, r
 			return refuse(codeDeclined, "the changes were declined; nothing has changed")
 		}
 	}
+	// Before the admission, so that a review which cannot end its scopes leaves the
+	// earlier generation.
+	err := a.compile(ctx, d, held, p)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
 	number, err := p.Apply(a.dir, d)
 	if err != nil {
 		return err
 	}
 	r.status, r.number = statusApproved, number
-	a.compile(ctx, d, p)
 	// What nobody needs any more goes; that it stays harms nobody.
 	_ = d.Sweep(held, admittedPackages)
 	return nil

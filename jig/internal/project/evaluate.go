@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -36,8 +37,9 @@ type Starter interface {
 // ScopeEvaluator evaluates in one scope, which it starts for the first
 // declaration. Its times are those of the package where they are 0.
 type ScopeEvaluator struct {
-	Launcher Starter // required
-	Jig      string  // path of the jig binary; required
+	Launcher Starter  // required
+	Jig      string   // path of the jig binary; required
+	Lock     *os.File // kept by the scope until it is dead; optional
 
 	Each time.Duration
 	All  time.Duration
@@ -131,7 +133,9 @@ func (e *ScopeEvaluator) ended(path string, cause error) error {
 }
 
 func (e *ScopeEvaluator) start(ctx context.Context) error {
-	p, err := e.Launcher.Start(ctx, sandbox.FlowSpec(e.Jig, "", DeclareCommand))
+	s := sandbox.FlowSpec(e.Jig, "", DeclareCommand)
+	s.Sync = e.Lock
+	p, err := e.Launcher.Start(ctx, s)
 	if err != nil {
 		return err
 	}

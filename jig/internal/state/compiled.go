@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ import (
 // compiledRecord names the compiled forms that are kept.
 type compiledRecord struct {
 	Jig string            `json:"jig"` // digest of the copy of jig that made them; no other reads them
-	Of  map[string]string `json:"of"`  // digest of the form by that of the package
+	Of  map[string]string `json:"of"`  // digest of the form by that of the package; empty: it does not compile
 }
 
 // KnownCompiled are the compiled forms of captured packages that a review had
@@ -31,6 +32,13 @@ func (t *Tx) KnownCompiled() (known KnownCompiled, err error) {
 // Has says whether there is one of the package for the copy of jig.
 func (k KnownCompiled) Has(jig, pkg string) bool {
 	return k.record.Jig == jig && k.record.Of[pkg] != ""
+}
+
+// Tried says whether the copy of jig has a form of the package, or has found that
+// there is none to have.
+func (k KnownCompiled) Tried(jig, pkg string) bool {
+	_, there := k.record.Of[pkg]
+	return k.record.Jig == jig && there
 }
 
 // Compiled returns the compiled form of a package for the copy of jig with that
@@ -63,32 +71,41 @@ func (d *Dir) Compiled(known KnownCompiled, jig, pkg string) ([]byte, error) {
 const maxCompiledBytes = 16 << 20
 
 // KeepCompiled keeps compiled forms by the digests of their packages, made by the
-// copy of jig with that digest. It is called within a review.
-func (d *Dir) KeepCompiled(jig string, forms map[string][]byte) error {
+// copy of jig with that digest; nil for a package that has none. What another copy
+// made is forgotten, and the forms of the broken packages. An error is one of
+// keeping them: what is not kept is not known. It is called within a review.
+func (d *Dir) KeepCompiled(jig string, broken []string, forms map[string][]byte) error {
+	written, failed := map[string]string{}, error(nil)
 	if err := os.Mkdir(d.file(compiledName), 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return failBecause(ErrUnsafe, err, "a folder below .jig cannot be made")
+		failed = failBecause(ErrUnsafe, err, "a folder below .jig cannot be made")
 	}
-	for _, b := range forms {
-		if err := d.writeCompiled(b); err != nil {
-			return failBecause(ErrUnsafe, err, "a compiled package cannot be kept")
+	for pkg, b := range forms {
+		if b == nil {
+			written[pkg] = ""
+		} else if err := d.writeCompiled(b); err != nil {
+			failed = failBecause(ErrUnsafe, err, "a compiled package cannot be kept")
+		} else {
+			written[pkg] = sumOf(b)
 		}
 	}
-	if err := syncFolder(d.file(compiledName)); err != nil {
-		return failBecause(ErrUnsafe, err, "a compiled package cannot be kept")
+	if err := syncFolder(d.file(compiledName)); err != nil && failed == nil {
+		failed = failBecause(ErrUnsafe, err, "a compiled package cannot be kept")
 	}
-	return d.Update(func(t *Tx) error {
+	return errors.Join(failed, d.Update(func(t *Tx) error {
 		known, err := t.KnownCompiled()
 		if err != nil {
 			return err
 		}
-		if known.record.Jig != jig || known.record.Of == nil {
-			known.record = compiledRecord{Jig: jig, Of: map[string]string{}}
+		next := compiledRecord{Jig: jig, Of: map[string]string{}}
+		if known.record.Jig == jig {
+			maps.Copy(next.Of, known.record.Of)
 		}
-		for pkg, b := range forms {
-			known.record.Of[pkg] = sumOf(b)
+		for _, pkg := range broken {
+			delete(next.Of, pkg)
 		}
-		return t.put(metaBucket, compiledKey, known.record)
-	})
+		maps.Copy(next.Of, written)
+		return t.put(metaBucket, compiledKey, next)
+	}))
 }
 
 func (d *Dir) writeCompiled(b []byte) error {
@@ -113,7 +130,11 @@ func (d *Dir) writeCompiled(b []byte) error {
 	if err != nil {
 		return err
 	}
-	return os.Rename(out.Name(), d.compiled(sumOf(b)))
+	err = os.Rename(out.Name(), d.compiled(sumOf(b)))
+	if err != nil && os.RemoveAll(d.compiled(sumOf(b))) == nil { // it is no file
+		err = os.Rename(out.Name(), d.compiled(sumOf(b)))
+	}
+	return err
 }
 
 // sweepCompiled forgets the forms of packages that nobody keeps.

@@ -42,6 +42,8 @@ func TestMain(m *testing.M) {
 		must(child.Start())
 		fmt.Println(r.ID)
 		os.Exit(0)
+	case "stuck":
+		must(os.WriteFile("/proc/self/comm", []byte(os.Getenv("STATE_TEST_NAME")), 0))
 	case "child":
 	}
 	fmt.Println("ready")

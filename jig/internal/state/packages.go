@@ -17,12 +17,18 @@ func (d *Dir) Review() (*Reviewing, error) {
 	if err != nil {
 		return nil, failBecause(ErrUnsafe, err, "the lock of reviews cannot be opened")
 	}
+	if errors.Is(tryLock(f, true), errLocked) {
+		endOrphans(f.Name()) // of a review that was killed
+	}
 	if err := tryLock(f, false); err != nil {
 		f.Close()
 		return nil, failBecause(ErrBusy, err, "another jig is clearing up; try again")
 	}
 	return &Reviewing{f}, nil
 }
+
+// Lock is for the scopes of the review, which keep it until they are dead.
+func (r *Reviewing) Lock() *os.File { return r.f }
 
 // End ends the review.
 func (r *Reviewing) End() { r.f.Close() }

@@ -118,15 +118,17 @@ func (d *Dir) waitScope(ctx context.Context, id string) (*os.File, error) {
 	defer timeout.Stop()
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
+	lock := d.file(runsName, id, scopeName)
 	for {
 		f, free, err := d.take(id, scopeName)
 		if err != nil || free {
 			return f, err
 		}
+		endOrphans(lock)
 		select {
 		case <-again.C:
 		case <-timeout.C:
-			return nil, fail(ErrInvalid, "run %s was lost and something of it is still alive%s; end it, then try again", id, named(holders(d.file(runsName, id, scopeName))))
+			return nil, fail(ErrInvalid, "run %s was lost and something of it is still alive%s; end it (kill -9), then try again", id, named(holders(lock)))
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
