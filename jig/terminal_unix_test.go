@@ -87,6 +87,17 @@ func TestComplaintB6_53Openclaw124738WhatIsApprovedIsWhatWasShown(t *testing.T) 
 	require.Contains(t, o.stderr, "the source differs")
 }
 
+func TestTheEndOfTheTerminalDeclinesOnALineOfItsOwn(t *testing.T) {
+	p := newPlace(t, map[string]string{"flows/hello/FLOW.ts": hello})
+	x := newTerminal(t, 100)
+	r := x.start(p, "review")
+	x.waitFor("Approve? [y/N]")
+	x.enter("\x04")
+	require.Equal(t, 1, r.wait().exit)
+	x.waitFor("JIG_CHANGES_DECLINED")
+	require.Contains(t, ownSequences.Replace(x.shown.String()), "Approve? [y/N] \r\njig: ")
+}
+
 func TestAQuestionIsAnsweredByASignalToo(t *testing.T) {
 	p := newPlace(t, map[string]string{"flows/hello/FLOW.ts": hello})
 	x := newTerminal(t, 100)

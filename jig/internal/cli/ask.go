@@ -29,6 +29,9 @@ func (a *app) ask(ctx context.Context, r *reviewed) (bool, error) {
 		fmt.Fprintln(tty)
 		return false, err
 	}
+	if !strings.HasSuffix(line, "\n") {
+		fmt.Fprintln(tty) // the answer was the end of the terminal, which shows nothing
+	}
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
 		return true, nil
