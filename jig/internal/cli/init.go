@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -62,7 +63,9 @@ func (a *app) initCommand(end func(ending)) *cobra.Command {
 	c := a.command("init [DIR]", "Write a first project", atMost(1), func(_ context.Context, args []string) ending {
 		dir := "."
 		if len(args) == 1 {
-			dir = args[0]
+			if dir = args[0]; dir == "" {
+				return a.refused(refuse(codeUsage, "the name of the folder is empty"))
+			}
 		}
 		written, err := a.initialise(dir, client)
 		if err != nil {
@@ -94,11 +97,11 @@ func (a *app) initialise(dir, client string) (written []string, err error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, refuse(codeInitExists, "the folder cannot be made")
+		return nil, initRefused("the folder cannot be made", err)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, refuse(codeInitExists, "the destination is not a folder that can be written")
+		return nil, initRefused("the destination cannot be opened", err)
 	}
 	defer root.Close()
 	for name := range files {
@@ -110,10 +113,25 @@ func (a *app) initialise(dir, client string) (written []string, err error) {
 		if _, err := root.Lstat(taken); err == nil && name != gitignore {
 			return nil, refuse(codeInitExists, taken+" is there already, and nothing is overwritten")
 		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, refuse(codeInitExists, taken+" cannot be examined")
+			return nil, initRefused(taken+" cannot be examined", err)
 		}
 	}
 	return a.write(root, files)
+}
+
+// initRefused says what the system did not let jig do, and why. Where something
+// stands in the way, it is that a destination exists; else nobody but the machine's
+// operator can help.
+func initRefused(what string, err error) error {
+	r := &refusal{code: codeUnavailable, message: what, cause: err}
+	var reason syscall.Errno
+	if errors.As(err, &reason) {
+		r.message += ": " + reason.Error()
+		if reason == syscall.ENOTDIR || reason == syscall.EEXIST {
+			r.code = codeInitExists
+		}
+	}
+	return r
 }
 
 // write writes all files or none.
@@ -145,11 +163,11 @@ func (a *app) write(root *os.Root, files map[string][]byte) (written []string, e
 			}
 		}
 		if made, err = folders(root, path.Dir(name), made); err != nil {
-			return written, refuse(codeInitExists, "the folder for "+name+" cannot be made")
+			return written, initRefused("the folder for "+name+" cannot be made", err)
 		}
 		f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 		if err != nil {
-			return written, refuse(codeInitExists, name+" cannot be written")
+			return written, initRefused(name+" cannot be written", err)
 		}
 		written = append(written, name)
 		_, err = f.Write(files[name])
@@ -157,7 +175,7 @@ func (a *app) write(root *os.Root, files map[string][]byte) (written []string, e
 			err = closed
 		}
 		if err != nil {
-			return written, refuse(codeInitExists, name+" cannot be written")
+			return written, initRefused(name+" cannot be written", err)
 		}
 	}
 	return written, nil
