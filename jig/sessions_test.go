@@ -77,6 +77,7 @@ func TestSessions(t *testing.T) {
 	p.jig("sessions", "--json").is(0, "sessions", "[]")
 	p.jig("status", "--json").is(0, "sessions", `{"count":0,"runScoped":0}`)
 	kept, tied := p.keep("a run")
+	require.ElementsMatch(t, []string{kept, tied, ":4"}, strings.Fields(p.jig("__complete", "sessions", "delete", "").stdout))
 	p.jig("status", "--json").is(0, "sessions", `{"count":2,"runScoped":1}`)
 	o := p.jig("sessions", "--json")
 	o.is(0, "status", `"succeeded"`)

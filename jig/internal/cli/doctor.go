@@ -26,7 +26,7 @@ type checkRecord struct {
 }
 
 func (a *app) doctorCommand(end func(ending)) *cobra.Command {
-	return a.command("doctor [CLIENT]", "Try what jig needs of this machine", atMost(1), func(ctx context.Context, args []string) ending {
+	c := a.command("doctor [CLIENT]", "Try what jig needs of this machine", atMost(1), func(ctx context.Context, args []string) ending {
 		if len(args) == 1 {
 			if !isClient(args[0]) {
 				return a.refused(errClient)
@@ -35,6 +35,8 @@ func (a *app) doctorCommand(end func(ending)) *cobra.Command {
 		}
 		return a.doctor(ctx, "")
 	}, end)
+	c.ValidArgs, c.ValidArgsFunction = clients, nil
+	return c
 }
 
 // doctor tries the real thing: both kinds of scope with their real flags, and of a

@@ -21,6 +21,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 		ran = true
 		exit = a.end(e)
 	})
+	completions(root, args)
 	root.SetArgs(args)
 	root.SetOut(textWriter{a.out})
 	root.SetErr(a.stderr)
@@ -103,8 +104,9 @@ and without your files, and lends them what their review granted.
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return refuse(codeUsage, optionError(err)) })
-	color := root.PersistentFlags()
-	color.Var(&onceWord{into: &a.color, words: []string{"auto", "always", "never"}}, "color", "auto, always or never")
+	colors := []string{"auto", "always", "never"}
+	root.PersistentFlags().Var(&onceWord{into: &a.color, words: colors}, "color", "auto, always or never")
+	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions(colors, cobra.ShellCompDirectiveNoFileComp))
 	root.PersistentPreRun = func(*cobra.Command, []string) {
 		option := a.color
 		if option == "auto" {
@@ -201,6 +203,7 @@ func (o *onceBool) Set(s string) error {
 type onceWord struct {
 	into  *string
 	words []string // what it may be; nil: anything
+	some  bool     // it may not be empty
 	set   bool
 }
 
@@ -211,6 +214,9 @@ func (o *onceWord) Set(s string) error {
 		return errTwice
 	}
 	o.set = true
+	if o.some && s == "" {
+		return errors.New("it is empty")
+	}
 	*o.into = s
 	if o.words == nil {
 		return nil
@@ -233,6 +239,9 @@ type words struct {
 func (o *words) String() string { return "" }
 func (o *words) Type() string   { return "name" }
 func (o *words) Set(s string) error {
+	if s == "" {
+		return errors.New("it is empty")
+	}
 	if slices.Contains(*o.into, s) {
 		return fmt.Errorf("%s is given twice", strconv.QuoteToASCII(s))
 	}

@@ -16,10 +16,12 @@ import (
 
 func (a *app) runsCommand(end func(ending)) *cobra.Command {
 	c := a.command("runs", "List the runs", noArguments, func(ctx context.Context, _ []string) ending { return a.runs(ctx) }, end)
+	show := a.command("show ID", "Show the record of a run", exactly(1, "the id of a run"), func(ctx context.Context, args []string) ending {
+		return a.showRun(ctx, args[0])
+	}, end)
+	show.ValidArgsFunction = a.completeRuns
 	c.AddCommand(
-		a.command("show ID", "Show the record of a run", exactly(1, "the id of a run"), func(ctx context.Context, args []string) ending {
-			return a.showRun(ctx, args[0])
-		}, end),
+		show,
 		a.command("prune", "Forget the runs that have ended", noArguments, func(ctx context.Context, _ []string) ending { return a.pruneRuns(ctx) }, end),
 	)
 	return c

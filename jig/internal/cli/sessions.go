@@ -54,6 +54,7 @@ func (a *app) sessionsCommand(end func(ending)) *cobra.Command {
 		}
 		return a.deleteSessions(ctx, args[0])
 	}, end)
+	remove.ValidArgsFunction = a.completeSessions
 	flag(remove.Flags(), &all, "all", "delete every one")
 	c.AddCommand(remove)
 	return c
