@@ -43,7 +43,7 @@ const (
 )
 
 func (a *app) runCommand(end func(ending)) *cobra.Command {
-	var o runOptions
+	o := runOptions{timeout: defaultTimeout}
 	var c *cobra.Command
 	c = a.command("run TARGET", "Run a target that was reviewed", atMost(1), func(ctx context.Context, args []string) ending {
 		if len(args) == 1 {

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	defaultTimeout = 30 * time.Second
+	defaultTimeout = "30s"
 	maxTimeout     = 24 * time.Hour
 	maxReceive     = 16
 )
@@ -28,9 +28,6 @@ var units = map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "
 // parseTimeout reads N(ms|s|m|h): no leading zero, more than nothing, at most a
 // day.
 func parseTimeout(s string) (time.Duration, error) {
-	if s == "" {
-		return defaultTimeout, nil
-	}
 	wrong := &refusal{code: codeTimeoutInvalid, message: "--timeout is a number with ms, s, m or h, such as 90s, at most 24h"}
 	m := duration().FindStringSubmatch(s)
 	if m == nil || len(m[1]) > 9 {
