@@ -161,11 +161,13 @@ func (a *app) decide(ctx context.Context, d *state.Dir, held *state.Reviewing, r
 				return err
 			}
 		}
-		r.status = statusUnchanged
-		if r.o.plan {
-			return nil
+		if !r.o.plan {
+			if err := p.Refresh(d); err != nil {
+				return err
+			}
 		}
-		return p.Refresh(d)
+		r.status = statusUnchanged
+		return nil
 	case r.o.plan:
 		r.status = statusApprovalRequired
 		return nil
