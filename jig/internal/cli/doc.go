@@ -8,7 +8,8 @@
 // record last. Everything else is on standard error.
 //
 // What a project or a Flow wrote is shown escaped, bounded and on its own line:
-// no control, bidirectional or invisible character of theirs reaches a terminal.
+// no control, bidirectional or invisible character of theirs reaches a terminal. In
+// a record that a terminal shows they stand as \uXXXX, which is the same JSON value.
 //
 // # Choices
 //
@@ -21,6 +22,10 @@
 // ended half a second later is left where it is, at a third signal at once: what
 // keeps it may be whoever should read of its end. A run that is under way gets 30 s
 // to be fenced and recorded; the next command records one that did not.
+//
+// A standard output that is closed cannot be told from one that leads to /dev/null,
+// because Go opens that in its place: nothing is printed then, and no failure is
+// reported. jig runs show still has the record of a run.
 //
 // # Errors
 //
