@@ -43,8 +43,15 @@ func (d Diagnostic) line() []byte {
 	return append(append([]byte{recordStart}, b...), '\n')
 }
 
+// overflow begins the last words of a process whose parser ran out of stack, which
+// nothing in it can catch. What follows is of use to nobody but the engine's
+// authors.
+const overflow = "runtime: goroutine stack exceeds "
+
 // Stderr takes what a Flow process writes to standard error apart. It is an
-// [io.Writer] for one goroutine; [Stderr.Close] ends it.
+// [io.Writer] for one goroutine; [Stderr.Close] ends it. The trace of a parser that
+// ran out of stack becomes a diagnostic; a Flow that writes the first line of one
+// itself ends its own standard error with it.
 type Stderr struct {
 	Text io.Writer        // gets everything that is no diagnostic; required
 	Each func(Diagnostic) // gets each diagnostic; required
@@ -52,16 +59,35 @@ type Stderr struct {
 	held   []byte // an unfinished line that began with RS
 	inside bool
 	middle bool // of a line of text
+
+	begun string // of a line that may be overflow
+	over  bool   // it was
 }
 
 // Write never fails but for Text.
 func (s *Stderr) Write(p []byte) (int, error) {
 	n := len(p)
-	for len(p) > 0 {
-		if !s.inside && !s.middle && p[0] == recordStart {
+	for len(p) > 0 && !s.over {
+		if !s.inside && !s.middle && s.begun == "" && p[0] == recordStart {
 			s.inside = true
 			p = p[1:]
 			continue
+		}
+		if !s.inside && !s.middle {
+			more := min(len(overflow)-len(s.begun), len(p))
+			switch begun := s.begun + string(p[:more]); {
+			case begun == overflow:
+				s.over, s.begun = true, ""
+				s.Each(Diagnostic{Code: CodeStack, Message: "a file is nested more deeply than the parser can follow"})
+				return n, nil
+			case overflow[:len(begun)] == begun:
+				s.begun, p = begun, p[more:]
+				continue
+			case s.begun != "":
+				if err := s.flush(); err != nil {
+					return n, err
+				}
+			}
 		}
 		end := bytes.IndexByte(p, '\n')
 		part := p
@@ -89,10 +115,21 @@ func (s *Stderr) Write(p []byte) (int, error) {
 
 // Close gives away what is unfinished.
 func (s *Stderr) Close() error {
-	if !s.inside {
+	if s.inside {
+		return s.finish()
+	}
+	return s.flush()
+}
+
+// flush writes the beginning of a line that turned out to be text.
+func (s *Stderr) flush() error {
+	if s.begun == "" {
 		return nil
 	}
-	return s.finish()
+	begun := s.begun
+	s.begun, s.middle = "", true
+	_, err := io.WriteString(s.Text, begun)
+	return err
 }
 
 func (s *Stderr) finish() error {

@@ -56,6 +56,21 @@ func TestStandardErrorIsTakenApart(t *testing.T) {
 	}
 }
 
+func TestAParserThatRanOutOfStackIsNamed(t *testing.T) {
+	const words = "runtime: goroutine stack exceeds "
+	for _, size := range []int{1, 7, 1 << 20} {
+		text, found := split(t, "said\n"+words+"201326592-byte limit\nfatal error: stack overflow\n\ngoroutine 1:\n\x1e{}", size)
+		require.Equal(t, "said\n", text)
+		require.Len(t, found, 1)
+		require.Equal(t, engine.CodeStack, found[0].Code)
+		for _, plain := range []string{"x " + words + "1\n", words[:len(words)-1] + "\n", words[:9], "r", "runtime\nrun"} {
+			text, found = split(t, plain, size)
+			require.Equal(t, plain, text)
+			require.Empty(t, found)
+		}
+	}
+}
+
 func TestStandardErrorReportsItsSink(t *testing.T) {
 	broken := errors.New("full")
 	s := &engine.Stderr{Text: failing{broken}, Each: func(engine.Diagnostic) {}}
@@ -70,6 +85,7 @@ type failing struct{ err error }
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 func FuzzStderr(f *testing.F) {
+	f.Add("runtime\nruntime: goroutine stack exceeds 1\nmore", 5)
 	f.Add("a\n\x1e{\"code\":\"X\",\"message\":\"m\"}\nb", 3)
 	f.Fuzz(func(t *testing.T, raw string, size int) {
 		// How it arrives makes no difference.
