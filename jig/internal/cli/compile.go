@@ -120,7 +120,9 @@ func (c *compiler) one(ctx context.Context, dir string) (_ []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(short, p.Kill)
+	// The fence ends the streams also where it cannot prove the end of the scope,
+	// which a kill alone does not.
+	stop := context.AfterFunc(short, func() { p.Fence() })
 	defer stop()
 	p.Stdin.Close()
 	go io.Copy(io.Discard, p.Stderr)

@@ -3,9 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/magi-jig/magi-jig/jig/internal/engine"
 	"github.com/magi-jig/magi-jig/jig/internal/fault"
@@ -51,15 +53,20 @@ func (l *launcher) StartFlow(ctx context.Context, p *flowpkg.Package) (tree.Proc
 	}
 	process, err := l.l.Start(ctx, s)
 	if err != nil {
-		return nil, startFailure(err)
+		return nil, l.failed(err)
 	}
 	return &flowProcess{l: l, p: process}, nil
 }
 
-// startFailure: that scopes cannot be had is for the operator to mend.
-func startFailure(err error) error {
+// failed is a start that failed. That scopes cannot be had is for the operator to
+// mend.
+func (l *launcher) failed(err error) error {
 	var unusable *sandbox.UnavailableError
-	if errors.As(err, &unusable) {
+	switch {
+	case errors.Is(err, sandbox.ErrUnconfirmed):
+		l.unfenced.Store(true)
+		return fmt.Errorf("%w: %w", tree.ErrUnproved, err)
+	case errors.As(err, &unusable):
 		return fault.New(fault.Unavailable, unusable.Error())
 	}
 	return err
@@ -82,8 +89,10 @@ func (f *flowProcess) Fence() (tree.Exit, error) {
 		f.l.unfenced.Store(true)
 		return tree.Exit{Code: exit.Code, Killed: exit.Killed}, err
 	}
-	// A bubblewrap that broke is an end like another: nothing of it is alive.
-	return tree.Exit{Code: exit.Code, Killed: exit.Killed, Limit: exit.Limit}, nil
+	// A bubblewrap that broke is an end like another: nothing of it is alive. What
+	// the system killed, as it does when it has no memory left, was killed too.
+	killed := exit.Killed || exit.Code == 128+int(syscall.SIGKILL)
+	return tree.Exit{Code: exit.Code, Killed: killed, Limit: exit.Limit}, nil
 }
 
 func (f *flowProcess) Close() error {
