@@ -188,6 +188,9 @@ func planText(s style, r *reviewed) string {
 		for _, line := range changeLines(s, c, r.o.details) {
 			fmt.Fprintf(&b, "      %s\n", s.wrap(line, 6))
 		}
+		for _, line := range r.shownFiles(c) {
+			fmt.Fprintf(&b, "        %s\n", s.wrap(line, 10))
+		}
 	}
 	if p.Authority() {
 		b.WriteString(s.wrap("! changes what the project may do", 0) + "\n")

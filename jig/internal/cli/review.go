@@ -48,7 +48,8 @@ type reviewed struct {
 	plan   *review.Plan
 	number int64 // of the generation that is admitted now
 	err    *refusal
-	shown  bool // the person has seen the plan already
+	shown  bool                // the person has seen the plan already
+	files  map[string][]string // which files of a changed package differ, by its path
 }
 
 func (a *app) review(ctx context.Context, o reviewOptions) ending {
@@ -108,6 +109,7 @@ func (a *app) runReview(ctx context.Context, r *reviewed) error {
 	if r.plan, err = review.New(a.dir, admitted, candidate); err != nil {
 		return err
 	}
+	r.files = packageFiles(d.Packages(), r.plan.Changes)
 	r.number = admitted.Number
 	if err := ctx.Err(); err != nil {
 		return err
