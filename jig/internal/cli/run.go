@@ -18,6 +18,7 @@ import (
 	"github.com/magi-jig/magi-jig/jig/internal/contract"
 	"github.com/magi-jig/magi-jig/jig/internal/engine"
 	"github.com/magi-jig/magi-jig/jig/internal/fault"
+	"github.com/magi-jig/magi-jig/jig/internal/flowpkg"
 	"github.com/magi-jig/magi-jig/jig/internal/project"
 	"github.com/magi-jig/magi-jig/jig/internal/retain"
 	"github.com/magi-jig/magi-jig/jig/internal/review"
@@ -102,9 +103,8 @@ type prepared struct {
 }
 
 // prepare does everything that can be refused without a run being recorded.
-func (a *app) prepare(ctx context.Context, o runOptions) (*prepared, error) {
+func (a *app) prepare(ctx context.Context, o runOptions) (_ *prepared, err error) {
 	p := &prepared{o: o}
-	var err error
 	if p.timeout, err = parseTimeout(o.timeout); err != nil {
 		return nil, err
 	}
@@ -134,6 +134,7 @@ func (a *app) prepare(ctx context.Context, o runOptions) (*prepared, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = overtaken(p.d, number, err) }()
 	if unsettled {
 		if err := a.recover(ctx, p.d); err != nil {
 			return nil, err
@@ -189,11 +190,33 @@ func (a *app) prepare(ctx context.Context, o runOptions) (*prepared, error) {
 	p.run, err = p.d.StartRun(now, p.deadline, func(t *state.Tx) (state.RunRecord, error) {
 		current, _, err := admitted(t)
 		if err == nil && current != number {
-			err = &refusal{code: codeReviewRequired, message: "another generation was admitted while the run began", hint: "run it again"}
+			err = anotherGeneration()
 		}
 		return state.RunRecord{Target: o.target, Generation: number, Packages: p.closure.Packages}, err
 	})
 	return p, err
+}
+
+func anotherGeneration() error {
+	return &refusal{code: codeReviewRequired, message: "another generation was admitted while the run began", hint: "run it again"}
+}
+
+// overtaken finds out why a run that began with the generation number misses what
+// was stored: a review that admitted another one sweeps away what only the earlier
+// needed, which is no damage.
+func overtaken(d *state.Dir, number int64, err error) error {
+	if !errors.Is(err, state.ErrInvalid) && !errors.Is(err, flowpkg.ErrChanged) && !errors.Is(err, project.ErrChanged) {
+		return err
+	}
+	current := number
+	unread := d.View(func(t *state.Tx) (err error) {
+		current, _, err = admitted(t)
+		return err
+	})
+	if unread == nil && current != number {
+		return anotherGeneration()
+	}
+	return err
 }
 
 func admitted(t *state.Tx) (int64, *review.Content, error) {

@@ -293,3 +293,29 @@ func TestAStartThatIsNotProvedDeadExitsTwoAndSaysSo(t *testing.T) {
 	require.NotErrorIs(t, l.failed(io.ErrUnexpectedEOF), tree.ErrUnproved)
 	require.False(t, l.unclean())
 }
+
+func TestARunThatAReviewOvertakesIsToBeRunAgain(t *testing.T) {
+	b := newBench(t).reviewed()
+	in, out, err := os.Pipe()
+	require.NoError(t, err)
+	defer in.Close()
+	defer out.Close()
+	a := b.app()
+	a.stdin = in
+	done := make(chan ending, 1)
+	go func() {
+		done <- a.run(context.Background(), runOptions{target: "flow:flows/it", input: "@-", given: true, timeout: "5s"})
+	}()
+	// More than a pipe holds: once it is written, the run reads its input, and knows
+	// its generation.
+	_, err = out.WriteString(strings.Repeat(" ", 1<<20) + `"eat"`)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(b.dir, "flows/it/FLOW.ts"), []byte("export const changed = 1\n"), 0o644))
+	b.reviewed()
+	require.NoError(t, out.Close())
+	e := <-done
+	require.Equal(t, 2, e.exit)
+	require.Equal(t, `"REVIEW_REQUIRED"`, text(t, e.record, "code"))
+	require.Equal(t, `"another generation was admitted while the run began"`, text(t, e.record, "message"))
+	require.Empty(t, text(t, e.record, "runId"))
+}
