@@ -170,6 +170,17 @@ func (e *evaluation) Load(name string) (string, error) {
 // inAnswer leaves room for the answer around a value.
 var inAnswer = json0.Limits{Depth: json0.MaxDepth - 1, Nodes: json0.MaxNodes - 1}
 
+// carried refuses the value of a declaration that no answer can carry.
+func carried(value []byte) error {
+	if len(value) > MaxValueBytes {
+		return fmt.Errorf("the declaration is larger than %d bytes", MaxValueBytes)
+	}
+	if inAnswer.Check(value) != nil {
+		return fmt.Errorf("the declaration has more than %d levels or more than %d values", inAnswer.Depth, inAnswer.Nodes)
+	}
+	return nil
+}
+
 // Call implements realm.Host.
 func (e *evaluation) Call(op string, args []any) (any, error) {
 	text := func(i int) string {
@@ -189,11 +200,8 @@ func (e *evaluation) Call(op string, args []any) (any, error) {
 		}
 		return string(v), nil
 	case "declared":
-		if len(text(0)) > MaxValueBytes {
-			return nil, fmt.Errorf("the declaration is larger than %d bytes", MaxValueBytes)
-		}
-		if inAnswer.Check([]byte(text(0))) != nil {
-			return nil, fmt.Errorf("the declaration has more than %d levels or more than %d values", inAnswer.Depth, inAnswer.Nodes)
+		if err := carried([]byte(text(0))); err != nil {
+			return nil, err
 		}
 		e.value = jsontext.Value(text(0))
 	case "error":
