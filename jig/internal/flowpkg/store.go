@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // ErrChanged is a captured package whose bytes are not what was captured.
@@ -218,6 +219,9 @@ func stream(d *digester, root *os.Root, f found, w io.Writer) error {
 	}
 	d.file(f.Path, f.Size)
 	n, err := io.Copy(w, io.LimitReader(in, f.Size+1))
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return &Error{Path: f.Path, Reason: "it could not be captured, because the disk is full", cause: err}
+	}
 	if err != nil {
 		return &Error{Path: f.Path, Reason: "it could not be captured", cause: err}
 	}
