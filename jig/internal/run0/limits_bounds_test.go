@@ -13,10 +13,13 @@ import (
 )
 
 // gate is a standard input that takes nothing until it is opened.
-type gate chan struct{}
+type gate struct {
+	open, closed chan struct{}
+	taken        strings.Builder // read once closed is closed
+}
 
-func (g gate) Write(b []byte) (int, error) { <-g; return len(b), nil }
-func (gate) Close() error                  { return nil }
+func (g *gate) Write(b []byte) (int, error) { <-g.open; return g.taken.Write(b) }
+func (g *gate) Close() error                { close(g.closed); return nil }
 
 // TestWhatWaitsToBeReadIsBoundedToTheByte has a component that reads nothing, not
 // even what it is to run, while its calls are answered.
@@ -28,7 +31,7 @@ func TestWhatWaitsToBeReadIsBoundedToTheByte(t *testing.T) {
 	first, second := result("a", `{"outcome":"done","output":1}`), result("b", `{"outcome":"done","output":22}`)
 	all := run + len(first) + 1 + len(second) + 1
 	for _, most := range []int{all + 1, all, all - 1} {
-		in := make(gate)
+		in := &gate{open: make(chan struct{}), closed: make(chan struct{})}
 		r := start(t, func(o *run0.Options) { o.In, o.Limits.QueuedBytes = in, most })
 		r.Start()
 		for i, id := range []string{"a", "b"} {
@@ -38,14 +41,17 @@ func TestWhatWaitsToBeReadIsBoundedToTheByte(t *testing.T) {
 		}
 		if most < all {
 			r.doomed()
-			close(in)
+			close(in.open)
 			require.Contains(t, r.fails(clean, fault.ResourceExhausted).Message, "queued responses")
 			continue
 		}
-		close(in)
+		close(in.open)
 		r.write(done)
 		<-r.Answered()
 		require.Nil(t, r.end(clean).Err)
+		<-in.closed
+		require.Len(t, in.taken.String(), all)
+		require.Contains(t, in.taken.String(), first+"\n"+second)
 	}
 }
 
