@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -23,10 +24,10 @@ const (
 	compileMost = 4                // at once
 )
 
-// compile has the admitted packages compiled, each in a scope without any power,
+// compile has the packages of a plan compiled, each in a scope without any power,
 // so that a run finds its code ready. What fails is left out: the run that needs
-// it compiles it, and names what an author has to change. An error is a scope
-// whose end could not be proved.
+// it compiles it, and names what an author has to change; a warning says so
+// already. An error is a scope whose end could not be proved.
 func (a *app) compile(ctx context.Context, d *state.Dir, held *state.Reviewing, p *review.Plan) error {
 	launcher, _, err := a.launcher()
 	if err != nil {
@@ -60,8 +61,13 @@ func (a *app) compile(ctx context.Context, d *state.Dir, held *state.Reviewing, 
 	if len(wanted) == 0 {
 		return nil
 	}
-	c := compiler{launcher: launcher, jig: jig, lock: held.Lock(), forms: map[string][]byte{}}
+	c := compiler{launcher: launcher, jig: jig, lock: held.Lock(), forms: map[string][]byte{}, wrong: map[string]engine.Diagnostic{}}
 	c.all(ctx, d, wanted)
+	for _, path := range slices.Sorted(maps.Keys(p.Candidate.Meaning.Packages)) {
+		if wrong, ok := c.wrong[p.Candidate.Meaning.Packages[path]]; ok {
+			a.warn("%s does not compile: %s; a run of it will fail", escape(path), wrongText(wrong))
+		}
+	}
 	if len(c.forms)+len(broken) > 0 {
 		_ = d.KeepCompiled(digest, broken, c.forms) // without them runs take longer
 	}
@@ -75,8 +81,20 @@ type compiler struct {
 	lock     *os.File // of the review
 
 	mu       sync.Mutex
-	forms    map[string][]byte // guarded by mu; nil: the package does not compile
-	unproved error             // guarded by mu
+	forms    map[string][]byte            // guarded by mu; nil: the package does not compile
+	wrong    map[string]engine.Diagnostic // guarded by mu: what its author has to change
+	unproved error                        // guarded by mu
+}
+
+// wrongText says what is wrong in a package, and where.
+func wrongText(d engine.Diagnostic) string {
+	switch {
+	case d.Path == "":
+		return escape(d.Message)
+	case d.Line == 0:
+		return escape(d.Path) + ": " + escape(d.Message)
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", escape(d.Path), d.Line, d.Column, escape(d.Message))
 }
 
 func (c *compiler) all(ctx context.Context, d *state.Dir, packages []string) {
@@ -92,7 +110,7 @@ func (c *compiler) all(ctx context.Context, d *state.Dir, packages []string) {
 		turns <- struct{}{}
 		all.Go(func() {
 			defer func() { <-turns }()
-			b, err := c.one(ctx, captured.Dir)
+			b, wrong, err := c.one(ctx, captured.Dir)
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			switch {
@@ -100,6 +118,9 @@ func (c *compiler) all(ctx context.Context, d *state.Dir, packages []string) {
 				c.unproved = err
 			case err == nil:
 				c.forms[pkg] = b
+				if wrong.Code != "" {
+					c.wrong[pkg] = wrong
+				}
 			}
 		})
 	}
@@ -107,10 +128,11 @@ func (c *compiler) all(ctx context.Context, d *state.Dir, packages []string) {
 }
 
 // one compiles a package in a scope of its own. Where that package has no form,
-// because an author has to change it or because it takes too long, the form is nil.
-func (c *compiler) one(ctx context.Context, dir string) (_ []byte, err error) {
+// because an author has to change it or because it takes too long, the form is nil;
+// the first of these has a diagnostic.
+func (c *compiler) one(ctx context.Context, dir string) (_ []byte, wrong engine.Diagnostic, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, wrong, err
 	}
 	short, cancel := context.WithTimeout(ctx, compileTime)
 	defer cancel()
@@ -118,31 +140,47 @@ func (c *compiler) one(ctx context.Context, dir string) (_ []byte, err error) {
 	s.Sync = c.lock
 	p, err := c.launcher.Start(short, s)
 	if err != nil {
-		return nil, err
+		return nil, wrong, err
 	}
-	// The fence ends the streams also where it cannot prove the end of the scope,
-	// which a kill alone does not.
-	stop := context.AfterFunc(short, func() { p.Fence() })
+	stop := context.AfterFunc(short, p.Kill)
 	defer stop()
 	p.Stdin.Close()
-	go io.Copy(io.Discard, p.Stderr)
+	told := make(chan engine.Diagnostic, 1)
+	go func() { told <- firstProblem(p.Stderr) }()
 	b, err := io.ReadAll(io.LimitReader(p.Stdout, engine.MaxCompiledBytes+1))
 	p.Wait(short)
+	select {
+	case wrong = <-told:
+	case <-short.Done():
+	}
 	exit, fenced := p.Fence()
 	if closed := p.Close(); fenced == nil {
 		fenced = closed
 	}
 	switch {
 	case fenced != nil:
-		return nil, fenced
+		return nil, engine.Diagnostic{}, fenced
 	case err != nil:
-		return nil, err
+		return nil, engine.Diagnostic{}, err
 	case ctx.Err() != nil:
-		return nil, ctx.Err() // whoever is asked next time may have more
+		return nil, engine.Diagnostic{}, ctx.Err() // whoever is asked next time may have more
 	case exit.Code != 0 || exit.Killed || len(b) > engine.MaxCompiledBytes:
-		return nil, nil
+		return nil, wrong, nil
 	}
-	return b, nil
+	return b, engine.Diagnostic{}, nil
+}
+
+// firstProblem reads what a compiler says to the end, and returns the first of what
+// an author has to change.
+func firstProblem(r io.Reader) (first engine.Diagnostic) {
+	told := engine.Stderr{Text: io.Discard, Each: func(d engine.Diagnostic) {
+		if first.Code == "" && (d.Code == engine.CodeSyntax || d.Code == engine.CodeModuleRefused || d.Code == engine.CodeStack) {
+			first = d
+		}
+	}}
+	_, _ = io.Copy(&told, r)
+	_ = told.Close()
+	return first
 }
 
 // compiledForms are those that the run may need.

@@ -25,7 +25,12 @@ func CompileMain(args []string) int {
 		return status
 	}
 	if err := compile(os.Stdout, PackageDir); err != nil {
-		os.Stderr.Write(Diagnostic{Code: CodeEngine, Message: err.Error()}.line())
+		d := Diagnostic{Code: CodeEngine, Message: err.Error()}
+		var p *source.Problem
+		if errors.As(err, &p) && p.Path != "" {
+			d = refusal(p)
+		}
+		os.Stderr.Write(d.line())
 		return exitFailed
 	}
 	return 0

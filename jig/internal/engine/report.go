@@ -75,12 +75,14 @@ func (r *runner) trace(stack string, most int) string {
 }
 
 // refuse reports imports and files that cannot be loaded.
-func (r *runner) refuse(p *source.Problem) {
+func (r *runner) refuse(p *source.Problem) { r.diagnose(refusal(p)) }
+
+func refusal(p *source.Problem) Diagnostic {
 	d := Diagnostic{Code: CodeModuleRefused, Message: p.Message, Path: p.Path, Line: p.Line, Column: p.Column, Hint: p.Hint}
 	if p.Syntax {
 		d.Code = CodeSyntax
 	}
-	r.diagnose(d)
+	return d
 }
 
 func position(file string, line, column int) string {
