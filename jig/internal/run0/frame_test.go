@@ -337,7 +337,7 @@ func (i items) Next(_ string, done func(channel.Item, *fault.Error)) func() {
 }
 
 func TestNotifications(t *testing.T) {
-	// rule: R-013, R-014, R-062
+	// rule: R-013, R-014
 	r := opened(t)
 	r.write(notice(`{"requestId":"stale:1"}`), notice(`{"requestId":"stale:1"}`),
 		`{"jsonrpc":"2.0","method":"flow/call","params":{"operationId":"o","slot":"s","input":1}}`, `{"jsonrpc":"2.0","method":"other"}`, done)

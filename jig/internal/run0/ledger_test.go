@@ -28,7 +28,7 @@ func TestPreimageOfACall(t *testing.T) {
 }
 
 func TestIdenticalCallsJoin(t *testing.T) {
-	// rule: R-191, R-193, R-196, R-195
+	// rule: R-191, R-193, R-196
 	r := opened(t)
 	shared := func(id, input, rest string) string {
 		return request(id, "flow/call", `{"operationId":"shared","slot":"worker","input":`+input+rest+`}`)

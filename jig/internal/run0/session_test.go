@@ -392,7 +392,7 @@ func TestCancellingOneRequest(t *testing.T) {
 }
 
 func TestSlowComponentDoesNotStallTheReader(t *testing.T) {
-	// rule
+	// rule: R-036
 	r := opened(t, func(o *run0.Options) { o.Limits.QueuedBytes = 4096 })
 	for i := range 4 { // nobody reads the answers
 		r.write(request("m"+itoa(i), "nonsense", "{}"))

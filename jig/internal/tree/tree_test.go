@@ -128,7 +128,7 @@ func TestPastDeadlineStartsNothing(t *testing.T) {
 }
 
 func TestDeadline(t *testing.T) {
-	// rule
+	// rule
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		polite := w.flow("polite", func(c *peer) int {
