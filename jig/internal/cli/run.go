@@ -285,17 +285,35 @@ func inputError(raw []byte, err error) error {
 			line, column := syntax.Position(raw)
 			r.details = map[string]any{"line": line, "column": column}
 		}
+		r.hint = `a string is JSON only in its quotes: --input '"text"'`
 	case errors.As(err, &invalid):
 		r.message = "the input does not fit the target's contract"
 		if invalid.InstancePointer != "" {
 			r.message += " at " + invalid.InstancePointer
 		}
-		r.message += " (" + invalid.Keyword + ")"
+		r.message += misfit(invalid) + " (" + invalid.Keyword + ")"
 		r.details = map[string]any{"instancePointer": invalid.InstancePointer, "schemaPointer": invalid.SchemaPointer, "keyword": invalid.Keyword}
 	case errors.Is(err, schema0.ErrLimit):
 		r.message = "the input needs more validation work than the limit"
 	}
 	return r
+}
+
+// misfit says in words what a keyword means, where the keyword alone does not.
+func misfit(e *schema0.InvalidError) string {
+	switch e.Keyword {
+	case "required", "dependentRequired":
+		return ": the member " + e.Missing + " is missing"
+	case "false":
+		return ": nothing is allowed there"
+	case "type":
+		return ": it is of another type"
+	case "anyOf":
+		return ": it is none of what is possible"
+	case "oneOf":
+		return ": it is none of what is possible, or more than one"
+	}
+	return ""
 }
 
 func checkReceive(p *prepared) error {

@@ -19,6 +19,7 @@ type InvalidError struct {
 	InstancePointer string
 	SchemaPointer   string
 	Keyword         string
+	Missing         string // the first member that required or dependentRequired misses
 }
 
 func (e *InvalidError) Error() string {
@@ -44,7 +45,7 @@ func (s *Schema) Validate(raw []byte) error {
 	if f == nil {
 		return nil
 	}
-	return &InvalidError{pointerTo(v, f.at), f.schema + "/" + f.keyword, f.keyword}
+	return &InvalidError{pointerTo(v, f.at), f.schema + "/" + f.keyword, f.keyword, f.missing}
 }
 
 type pair struct{ schema, instance int }
@@ -53,6 +54,7 @@ type failure struct {
 	at      *value
 	schema  string
 	keyword string
+	missing string
 }
 
 var pass = &failure{} // remembered for pairs that fit
@@ -96,7 +98,7 @@ func (m *meter) keywords(n *node, v *value) *failure {
 		return nil
 	}
 	if n.never {
-		return &failure{v, n.pointer, "false"}
+		return &failure{at: v, schema: n.pointer, keyword: "false"}
 	}
 	var first *failure
 	note := func(f *failure) {
@@ -104,7 +106,7 @@ func (m *meter) keywords(n *node, v *value) *failure {
 			first = f
 		}
 	}
-	fail := func(keyword string) { note(&failure{v, n.pointer, keyword}) }
+	fail := func(keyword string) { note(&failure{at: v, schema: n.pointer, keyword: keyword}) }
 	if n.ref != nil && m.charge(1) {
 		note(m.apply(n.ref, v))
 	}
@@ -220,7 +222,7 @@ func (m *meter) object(n *node, v *value, note func(*failure), fail func(string)
 	if n.required != nil && m.charge(len(n.required)) {
 		for _, name := range n.required {
 			if v.member[name] == nil {
-				fail("required")
+				note(&failure{v, n.pointer, "required", name})
 			}
 		}
 	}
@@ -237,7 +239,7 @@ func (m *meter) object(n *node, v *value, note func(*failure), fail func(string)
 		}
 		for _, name := range n.dependentRequired[trigger] {
 			if m.charge(1) && v.member[name] == nil {
-				fail("dependentRequired")
+				note(&failure{v, n.pointer, "dependentRequired", name})
 			}
 		}
 	}

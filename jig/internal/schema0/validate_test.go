@@ -70,17 +70,19 @@ func TestValidation(t *testing.T) {
 
 func TestFailuresSayWhere(t *testing.T) {
 	// rule: R-182
-	for _, c := range []struct{ schema, value, instance, at, keyword string }{
-		{`{"properties":{"a/b":{"items":{"type":"string"}}}}`, `{"a/b":["x",1],"z":[]}`, "/a~1b/1", "/properties/a~1b/items/type", "type"},
-		{`{"$defs":{"n":{"minimum":1}},"properties":{"x":{"$ref":"#/$defs/n"}}}`, `{"x":0}`, "/x", "/$defs/n/minimum", "minimum"},
-		{`{"anyOf":[{"const":1},{"const":2}]}`, `3`, "", "/anyOf", "anyOf"},
-		{`{"allOf":[true,{"required":["q"]}]}`, `{}`, "", "/allOf/1/required", "required"},
-		{`{"properties":{"a":{"properties":{"b":{"const":1}}}}}`, `{"0":{"b":1},"a":{"a":{},"b":2,"c":3}}`, "/a/b", "/properties/a/properties/b/const", "const"},
+	for _, c := range []struct{ schema, value, instance, at, keyword, missing string }{
+		{`{"properties":{"a/b":{"items":{"type":"string"}}}}`, `{"a/b":["x",1],"z":[]}`, "/a~1b/1", "/properties/a~1b/items/type", "type", ""},
+		{`{"$defs":{"n":{"minimum":1}},"properties":{"x":{"$ref":"#/$defs/n"}}}`, `{"x":0}`, "/x", "/$defs/n/minimum", "minimum", ""},
+		{`{"anyOf":[{"const":1},{"const":2}]}`, `3`, "", "/anyOf", "anyOf", ""},
+		{`{"allOf":[true,{"required":["q"]}]}`, `{}`, "", "/allOf/1/required", "required", "q"},
+		{`{"required":["p","q","r"]}`, `{"p":1}`, "", "/required", "required", "q"},
+		{`{"properties":{"a":{"dependentRequired":{"x":["x","y"]}}}}`, `{"a":{"x":1}}`, "/a", "/properties/a/dependentRequired", "dependentRequired", "y"},
+		{`{"properties":{"a":{"properties":{"b":{"const":1}}}}}`, `{"0":{"b":1},"a":{"a":{},"b":2,"c":3}}`, "/a/b", "/properties/a/properties/b/const", "const", ""},
 	} {
 		var invalid *schema0.InvalidError
 		err := compile(t, c.schema).Validate([]byte(c.value))
 		require.True(t, errors.As(err, &invalid), c.schema)
-		require.Equal(t, schema0.InvalidError{InstancePointer: c.instance, SchemaPointer: c.at, Keyword: c.keyword}, *invalid)
+		require.Equal(t, schema0.InvalidError{InstancePointer: c.instance, SchemaPointer: c.at, Keyword: c.keyword, Missing: c.missing}, *invalid)
 		require.NotContains(t, err.Error(), "\n")
 	}
 }
