@@ -151,12 +151,23 @@ func passedOver(rejected []sandbox.Rejected) []checkRecord {
 	return list
 }
 
-// ambientProxy says what of the usual proxy variables reaches a resource:
-// nothing.
+// ambientProxy says which proxy and certificates a review would take, and what of
+// the usual proxy variables reaches a resource: nothing.
 func (a *app) ambientProxy() checkRecord {
-	c := checkRecord{Check: "proxy", OK: true, Detail: "none"}
-	if p := a.env.Get(project.ProxyVariable); p != "" {
-		c.Detail = project.ProxyVariable + " is set"
+	c := checkRecord{Check: "proxy and certificates", OK: true, Detail: "no proxy"}
+	reach, err := project.NewReach(a.env)
+	if err != nil {
+		c.OK, c.Detail, c.Fix, c.code = false, err.Error(), "correct the variable or unset it", project.CodeHTTPUnavailable
+		return c
+	}
+	if reach.Proxy != "" {
+		c.Detail = project.ProxyVariable + " is " + reach.Proxy
+		if reach.NoProxy != "" {
+			c.Detail += ", not for " + reach.NoProxy
+		}
+	}
+	if reach.CA != "" {
+		c.Detail += "; " + project.CAVariable + " names certificates " + reach.CA
 	}
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {
 		if a.env.Get(name) != "" {
