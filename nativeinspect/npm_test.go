@@ -78,6 +78,10 @@ func refuseEach(t *testing.T, install func(m *machine), faults breaks) {
 			r := m.refuses(Codex, StageWrapper, ReasonLayout)
 			require.NoError(t, r.Unwrap())
 			require.Equal(t, m.at("opt/bin/codex"), r.Subject)
+			if r.Manager == "" {
+				require.Contains(t, r.Correction(), "Reinstall codex")
+			}
+			require.Contains(t, r.Correction(), "CODEX_PATH")
 			m.notExecuted()
 		})
 	}

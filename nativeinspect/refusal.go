@@ -123,6 +123,9 @@ func (r *Refusal) Correction() string {
 		if say := r.Manager.correction(name, override); say != "" {
 			return say
 		}
+		if r.Reason == ReasonLayout {
+			return "Reinstall " + name + " outside the project, whole and with every file as its package manager left it, or set " + override + " to the absolute path of the native " + name + " executable."
+		}
 		return "Set " + override + " to the absolute path of the native " + name + " executable behind this launcher."
 	case StageSandbox:
 		return "Install bubblewrap without set-user-ID on PATH, or reinstall " + name + " with its own codex-resources/bwrap."
