@@ -386,6 +386,15 @@ func TestAnInspectionShowsEverythingAndRunsNothing(t *testing.T) {
 	o = p.jig("inspect", "pi", "--why", n.at("theme/dark.json")).is(0)
 	require.Contains(t, string(o.record()["why"]), `"from":"`+n.at("pi")+`"`)
 
+	// The link that was selected is why its executable is.
+	links := n.at("links")
+	require.NoError(t, os.Mkdir(links, 0o755))
+	require.NoError(t, os.Symlink(n.at("claude"), filepath.Join(links, "claude")))
+	p.env[0] = "PATH=" + links
+	o = p.jig("inspect", "claude", "--why", filepath.Join(links, "claude")).is(0)
+	require.Equal(t, `[{"entry":"PATH","found":"path","role":"executable","to":"`+n.at("claude")+`"}]`, string(o.record()["why"]))
+	p.jig("inspect", "claude", "--why", filepath.Join(links, "codex")).is(1, "code", `"JIG_TARGET_NOT_FOUND"`)
+
 	p.env[0] = "PATH=" + shim
 	o = p.jig("inspect", "pi").is(1, "code", `"PROJECT_ACP_PI_WRAPPER"`)
 	require.Contains(t, o.stdout, filepath.Join(shim, "pi"))

@@ -96,7 +96,7 @@ func (a *app) inspect(ctx context.Context, c nativeinspect.Client, why string) e
 	if !filepath.IsAbs(why) {
 		why = filepath.Join(a.dir, why)
 	}
-	links, ok := i.Why(filepath.Clean(why))
+	links, ok := whyOf(i, filepath.Clean(why))
 	if !ok {
 		return a.refused(&refusal{code: codeTargetUnknown, message: "that file is none of the client's", hint: "jig inspect " + string(c) + " lists them"})
 	}
@@ -112,6 +112,19 @@ func (a *app) inspect(ctx context.Context, c nativeinspect.Client, why string) e
 	}
 	rec["why"] = chain
 	return ending{record: rec, human: joinLines(lines)}
+}
+
+// whyOf is the chain of a file. What was selected, and the launcher that it leads
+// to, are none of what is launched; they are why the executable is.
+func whyOf(i *nativeinspect.Installation, file string) ([]nativeinspect.Link, bool) {
+	links, ok := i.Why(file)
+	if ok {
+		return links, true
+	}
+	if links, ok = i.Why(i.Executable.Path); ok && (file == i.Selected || len(links) > 0 && file == links[0].From) {
+		return links, true
+	}
+	return nil, false
 }
 
 // uninspected is a refusal with what the search passed over.

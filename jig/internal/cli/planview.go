@@ -12,6 +12,7 @@ import (
 	"github.com/magi-jig/magi-jig/jig/internal/engine/author"
 	"github.com/magi-jig/magi-jig/jig/internal/project"
 	"github.com/magi-jig/magi-jig/jig/internal/review"
+	"github.com/magi-jig/magi-jig/nativeinspect"
 )
 
 type targetRecord struct {
@@ -243,8 +244,11 @@ func grantLine(g grantRecord) string {
 	if g.MaxTurns == 1 {
 		line = strings.TrimSuffix(line, "s")
 	}
-	if g.RetainSessions {
+	switch {
+	case g.RetainSessions && g.Client == string(nativeinspect.Codex):
 		line += ", may keep sessions"
+	case g.RetainSessions:
+		line += ", may keep sessions, which " + g.Client + " cannot"
 	}
 	return line
 }
@@ -269,7 +273,7 @@ func providerLines(p project.Provider) []string {
 		lines = append(lines, "adapter "+*p.Adapter)
 	}
 	for _, a := range p.Argv {
-		lines = append(lines, `argument "`+escape(a)+`"`)
+		lines = append(lines, `argument "`+strings.ReplaceAll(escape(a), `"`, `\"`)+`"`)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
 		lines = append(lines, "variable "+escape(name+"="+p.Env[name]))
@@ -306,14 +310,35 @@ func changeLines(s style, c review.Change, whole bool) []string {
 		switch {
 		case string(was) == string(is):
 		case was == nil:
-			lines = append(lines, escape(name)+" "+compact(is))
+			lines = append(lines, plain(name)+" "+plainly(is))
 		case is == nil:
-			lines = append(lines, escape(name)+" "+compact(was))
+			lines = append(lines, plain(name)+" "+plainly(was))
 		default:
-			lines = append(lines, escape(name)+" "+compact(was)+" "+s.arrow()+" "+compact(is))
+			lines = append(lines, plain(name)+" "+plainly(was)+" "+s.arrow()+" "+plainly(is))
 		}
 	}
 	return lines
+}
+
+// plainWords are the members of a change that are no words by themselves.
+var plainWords = map[string]string{"notRunnable": "not runnable:", "nestedUserns": "user namespaces of its own:", "maxTurns": "turns", "retainSessions": "may keep sessions:"}
+
+func plain(name string) string {
+	if words, ok := plainWords[name]; ok {
+		return words
+	}
+	return escape(name)
+}
+
+// plainly is a value of such a member.
+func plainly(v jsontext.Value) string {
+	switch string(v) {
+	case "true":
+		return "yes"
+	case "false":
+		return "no"
+	}
+	return compact(v)
 }
 
 func merge(a, b map[string]jsontext.Value) map[string]jsontext.Value {
