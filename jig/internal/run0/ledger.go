@@ -32,10 +32,12 @@ func Fits(result []byte) bool {
 type Ledger struct {
 	frame  int
 	retain int
+	most   int // operations that are alive
 
 	mu         sync.Mutex
 	operations map[string]*Operation // guarded by mu
 	retained   int                   // bytes of results and of failures; guarded by mu
+	alive      int                   // operations that have not settled; guarded by mu
 }
 
 // Operation is one entry. Its methods are for whoever dispatches it.
@@ -57,13 +59,15 @@ type waiter struct {
 // NewLedger returns an empty ledger within the limits of a session.
 func NewLedger(l Limits) *Ledger {
 	l = l.withDefaults()
-	return &Ledger{frame: l.FrameBytes, retain: l.RetainedBytes, operations: map[string]*Operation{}}
+	return &Ledger{frame: l.FrameBytes, retain: l.RetainedBytes, most: l.Pending, operations: map[string]*Operation{}}
 }
 
 // Begin enters a request. Where the operation is new it returns it: the caller
 // then dispatches it and settles it once. Where it is known, done gets its end,
 // now or when it comes. cancel answers this request CANCELLED, and aborts the
-// operation when nobody waits for it any more.
+// operation when nobody waits for it any more. A new operation beside too many
+// that are alive, of which a request may be answered already, is refused and not
+// entered.
 func (l *Ledger) Begin(id string, preimage []byte, done func(jsontext.Value, *fault.Error)) (fresh *Operation, cancel func()) {
 	sum := sha256.Sum256(preimage)
 	l.mu.Lock()
@@ -77,7 +81,13 @@ func (l *Ledger) Begin(id string, preimage []byte, done func(jsontext.Value, *fa
 		done(result, failure)
 		return nil, func() {}
 	}
+	if o == nil && l.alive >= l.most {
+		l.mu.Unlock()
+		done(nil, fault.New(fault.ResourceExhausted, "too many calls are alive"))
+		return nil, func() {}
+	}
 	if o == nil {
+		l.alive++
 		o = &Operation{ledger: l, sum: sum, waiters: map[*waiter]bool{}}
 		l.operations[id] = o
 		fresh = o
@@ -131,6 +141,7 @@ func (o *Operation) Settle(result jsontext.Value, failure *fault.Error) {
 		return
 	}
 	o.settled = true
+	l.alive--
 	if failure != nil {
 		failure = l.keep(failure)
 	}

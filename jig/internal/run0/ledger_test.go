@@ -208,3 +208,27 @@ func TestAResultMustFitTheFrameThatCarriesIt(t *testing.T) {
 		require.Nil(t, r.end(clean).Err, "the run goes on")
 	}
 }
+
+// A call whose requests were all answered because they were cancelled is alive
+// until its work has ended, and counts as long as that (jig.md 3).
+func TestOperationsThatAreAliveAreBounded(t *testing.T) {
+	l := run0.NewLedger(run0.Limits{Pending: 2})
+	var last *fault.Error
+	done := func(_ jsontext.Value, err *fault.Error) { last = err }
+	first, cancel := l.Begin("1", []byte("1"), done)
+	require.NotNil(t, first)
+	second, _ := l.Begin("2", []byte("2"), done)
+	require.NotNil(t, second)
+	cancel()
+	require.Equal(t, fault.Cancelled, last.Code)
+
+	third, _ := l.Begin("3", []byte("3"), done)
+	require.Nil(t, third)
+	require.Equal(t, fault.ResourceExhausted, last.Code)
+	joined, _ := l.Begin("2", []byte("2"), done)
+	require.Nil(t, joined, "one that is alive is joined")
+
+	first.Settle(nil, fault.New(fault.Cancelled, "it has ended"))
+	third, _ = l.Begin("3", []byte("3"), done)
+	require.NotNil(t, third, "the refused one was not entered")
+}

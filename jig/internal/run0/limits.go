@@ -4,7 +4,7 @@ package run0
 type Limits struct {
 	FrameBytes    int   // payload of one frame; default 16,777,216
 	StdoutBytes   int64 // everything a component writes; default 256 MiB
-	Pending       int   // requests of the component that wait; default 64
+	Pending       int   // requests of the component that wait, and calls of it that are alive; default 64
 	Requests      int   // requests in the component's life; default 65,536
 	QueuedBytes   int   // what waits to be read by the component; default 32 MiB
 	RetainedBytes int   // results that a ledger keeps; default 32 MiB
