@@ -227,21 +227,19 @@ func TestAProcessThatDoesNotDieEndsItsRunAllTheSame(t *testing.T) {
 }
 
 // A callee whose process was there but never got its run has to end like any
-// other: its input fits the frame of the call and not that of the run.
+// other: its run cannot be written.
 func TestUnprovedEndsOfWhatNeverGotItsRunKeepTheParentFromSucceeding(t *testing.T) {
 	// rule: R-189
-	const most = 16 << 20
-	head := len(`{"jsonrpc":"2.0","id":"component:1","method":"flow/call","params":{"operationId":"a","slot":"worker","input":["",""]}}`)
-	input := `["` + strings.Repeat("x", (most-head)/2) + `","` + strings.Repeat("x", (most-head)/2) + `"]`
 	for _, c := range []struct {
 		mark string
 		code fault.Code // of the call, and of a parent that would not mind
 	}{{"", ""}, {"untidy", fault.ExecutionFailed}, {"unproved", fault.Uncertain}} {
 		w := newWorld(t)
 		child := w.flow("child", func(*peer) int { t.Error("it got no run"); return 1 }, nil, nil)
+		child.Settings = jsontext.Value(`{"a":1,"a":2}`)
 		got := ""
 		parent := w.flow("parent", func(p *peer) int {
-			got = p.call("a", "worker", input, "")
+			got = p.call("a", "worker", `1`, "")
 			return p.done(`1`)
 		}, nil, map[string]tree.Slot{"worker": {Target: child}})
 		if c.mark != "" {
