@@ -71,12 +71,12 @@ func (e end) failed(x Exit) *fault.Error {
 		return fault.New(fault.Uncertain, "the end of the process could not be confirmed")
 	case !x.Cleanup:
 		return fault.New(fault.ExecutionFailed, "what belonged to the process could not be put away")
-	case x.Limit != "":
-		return fault.New(fault.ResourceExhausted, x.Limit+" above the limit")
 	case e.local != nil:
 		return e.local
 	case e.answered && (e.killedLate || x.Killed):
 		return fault.New(fault.ExecutionFailed, "the process had to be killed after its answer")
+	case x.Limit != "":
+		return fault.New(fault.ResourceExhausted, x.Limit+" above the limit")
 	case x.Killed && e.mute:
 		return fault.New(fault.ChannelLost, "the process closed its input or output before it answered")
 	case x.Killed:

@@ -14,7 +14,7 @@ import (
 // TestEveryCauseGoesAboveThoseThatFollow lets two causes at a time meet in one
 // run, wherever they can: the one that stands first in run-0 1.5 names the end.
 func TestEveryCauseGoesAboveThoseThatFollow(t *testing.T) {
-	// rule: R-032
+	// rule
 	violate := func(r *rig) { r.write("[]"); r.line(); r.doomed() }
 	lose := func(r *rig) { r.out.CloseWithError(errors.New("broken pipe")); <-r.Drained() }
 	cancel := func(r *rig) { r.Cancel(fault.New(fault.Cancelled, "stop")); r.line() }
@@ -38,6 +38,8 @@ func TestEveryCauseGoesAboveThoseThatFollow(t *testing.T) {
 	killed := run0.Exit{Code: -1, Killed: true, Confirmed: true, Cleanup: true}
 	unprovedAfterKill := killed
 	unprovedAfterKill.Confirmed = false
+	limited := killed
+	limited.Limit = "memory"
 	die := func(r *rig) { r.Killed() }
 	for name, c := range map[string]struct {
 		acts []func(*rig)
@@ -65,6 +67,9 @@ func TestEveryCauseGoesAboveThoseThatFollow(t *testing.T) {
 		"cancelled and an own failure":             {[]func(*rig){cancel, refuse}, clean, fault.Cancelled, ""},
 		"a late kill and an own failure":           {[]func(*rig){refuse, die}, killed, fault.ExecutionFailed, "after its answer"},
 		"a late kill and channels left undone":     {[]func(*rig){undone, answer, die}, killed, fault.ExecutionFailed, "after its answer"},
+		"cancelled, then above a limit":            {[]func(*rig){cancel}, limited, fault.Cancelled, ""},
+		"answered, then above a limit":             {[]func(*rig){answer}, limited, fault.ExecutionFailed, "after its answer"},
+		"above a limit and no answer":              {nil, limited, fault.ResourceExhausted, "memory"},
 		"a status and no answer":                   {nil, exited(7), fault.ExecutionFailed, "status 7"},
 		"a status and channels left undone":        {[]func(*rig){undone, answer}, exited(7), fault.ExecutionFailed, "status 7"},
 		"a status and an own failure":              {[]func(*rig){refuse}, exited(7), fault.ExecutionFailed, "status 7"},
