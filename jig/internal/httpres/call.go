@@ -260,7 +260,7 @@ func read(response *http.Response, most int64) ([]byte, error) {
 	case "", "identity":
 	case "gzip":
 		// What arrives is bounded like what comes out of it.
-		z, err := gzip.NewReader(io.LimitReader(response.Body, most+1))
+		z, err := gzip.NewReader(io.LimitReader(response.Body, most))
 		if err != nil {
 			return nil, errors.New("the answer cannot be unpacked")
 		}

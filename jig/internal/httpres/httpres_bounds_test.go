@@ -60,7 +60,7 @@ func TestWhatArrivesPackedIsBounded(t *testing.T) {
 	body = empties(t, 1000/len(empties(t, 1)))
 	r.ok(policy("GET", s.URL, ""), `{}`, `{"outcome":"done","output":{"status":200,"body":""}}`)
 	// Every one of these is whole, and holds next to nothing.
-	for _, body = range [][]byte{padded(t, 1002), padded(t, 60_000), empties(t, 100), append(empties(t, 100), padded(t, 100)...), empties(t, 10_000)} {
+	for _, body = range [][]byte{padded(t, 1001), padded(t, 60_000), empties(t, 100), append(empties(t, 100), padded(t, 100)...), empties(t, 10_000)} {
 		r.fails(policy("GET", s.URL, ""), `{}`, fault.Uncertain)
 	}
 }
