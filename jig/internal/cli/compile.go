@@ -142,7 +142,9 @@ func (c *compiler) one(ctx context.Context, dir string) (_ []byte, wrong engine.
 	if err != nil {
 		return nil, wrong, err
 	}
-	stop := context.AfterFunc(short, p.Kill)
+	// The fence ends the streams also where it cannot prove the end of the scope,
+	// which a kill alone does not.
+	stop := context.AfterFunc(short, func() { p.Fence() })
 	defer stop()
 	p.Stdin.Close()
 	told := make(chan engine.Diagnostic, 1)
