@@ -51,6 +51,8 @@ const (
 	MaxGrantsBytes   = 1 << 20  // of all files
 	MaxChildLevels   = 5
 	MaxResourceSlots = 8
+	MaxMeaningBytes  = 4 << 20 // of all that a project means, as it is recorded
+	MaxMeaningValues = 131_072 // in it
 
 	// DeclarationTime is how long one declaration may be evaluated, and
 	// ReviewTime how long all of a review.

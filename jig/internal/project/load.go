@@ -89,6 +89,9 @@ func Load(ctx context.Context, o Options) (*Candidate, error) {
 	if err := l.problems.refusal(); err != nil {
 		return nil, err
 	}
+	if err := m.bounded(); err != nil {
+		return nil, err
+	}
 	lock, err := l.lock(m)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,9 @@
 package project
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/magi-jig/magi-jig/acpframing/json0"
@@ -100,6 +103,23 @@ type Shown struct {
 
 // Canonical is the canonical form of m.
 func (m *Meaning) Canonical() (jsontext.Value, error) { return json0.Marshal(m) }
+
+// bounded refuses what is too large to be compared, recorded and shown: a review
+// puts two meanings into one document.
+func (m *Meaning) bounded() error {
+	b, err := m.Canonical()
+	if err == nil {
+		err = json0.Limits{Bytes: MaxMeaningBytes, Nodes: MaxMeaningValues}.Check(b)
+	}
+	if !errors.Is(err, json0.ErrLimit) {
+		return err
+	}
+	return &Refusal{[]Diagnostic{{
+		Code:    CodeDeclarationInvalid,
+		Message: fmt.Sprintf("the declarations are too large together: at most %d MiB and %d values", MaxMeaningBytes>>20, MaxMeaningValues),
+		Hint:    "keep large settings in the files of the packages that read them",
+	}}}
+}
 
 // Empty is the meaning of a project of which nothing was admitted.
 func Empty() *Meaning {
