@@ -43,11 +43,19 @@ func TestDeclarationsAreBoundedTogether(t *testing.T) {
 	require.Equal(t, []string{"PROJECT_DECLARATION_INVALID: the declarations are too large together: at most 4 MiB and 131072 values"}, lines(t, m.bounded()))
 
 	m = Empty()
-	m.Agents = make([]string, MaxMeaningValues-100)
+	m.Agents = make([]string, 65_536)
+	last := ""
 	for m.bounded() == nil {
-		m.Agents = append(m.Agents, "")
+		more := 1
+		if len(m.Packages) == 0 {
+			more = MaxMeaningValues - len(m.Agents) - 50 // nearly all at once
+		}
+		for range more {
+			last = fmt.Sprint("p", len(m.Packages))
+			m.Packages[last] = ""
+		}
 	}
-	m.Agents = m.Agents[1:] // the last that is taken
+	delete(m.Packages, last)
 	b, err := m.Canonical()
 	require.NoError(t, err)
 	require.NoError(t, json0.Limits{Nodes: MaxMeaningValues}.Check(b))
