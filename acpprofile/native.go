@@ -2,6 +2,7 @@ package acpprofile
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 )
 
@@ -262,12 +263,7 @@ func (m *Machine) plan(u fields) (Decision, error) {
 }
 
 func among(v value, words ...string) bool {
-	for _, w := range words {
-		if v.is(w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, v.is)
 }
 
 // reply projects the answer to the pending request.

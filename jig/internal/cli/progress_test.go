@@ -84,22 +84,23 @@ func TestTheTextOfAnAssistantIsShownAsItComes(t *testing.T) {
 	s, x := onScreen(t, 100)
 	s.native(acp.Event{Label: who, Phase: "prompting", Turn: 1, Of: 2})
 	require.Equal(t, []string{"binding:agent prompting, turn 1 of 2, 0s elapsed, 30s left"}, x.shows())
-	text := who + " | "
+	var text strings.Builder
+	text.WriteString(who + " | ")
 	for range 3 {
 		s.native(acp.Event{Label: who, Text: "word "})
-		text += "word "
+		text.WriteString("word ")
 		require.Len(t, x.shows(), 2)
-		require.Equal(t, text, x.shows()[0])
+		require.Equal(t, text.String(), x.shows()[0])
 		require.Contains(t, x.shows()[1], "turn 1 of 2")
 	}
 	s.native(acp.Event{Label: who, Text: "\u202elast\nnext"})
-	require.Equal(t, []string{text + `\u{202e}last`, who + " | next"}, x.shows()[:2])
+	require.Equal(t, []string{text.String() + `\u{202e}last`, who + " | next"}, x.shows()[:2])
 	s.progress.above("flow | between")
-	require.Equal(t, []string{text + `\u{202e}last`, "flow | between", who + " | next"}, x.shows()[:3])
+	require.Equal(t, []string{text.String() + `\u{202e}last`, "flow | between", who + " | next"}, x.shows()[:3])
 	require.Len(t, x.shows(), 4)
 	s.native(acp.Event{Label: who, Text: " one"})
 	s.native(acp.Event{Label: who, End: true})
-	require.Equal(t, []string{text + `\u{202e}last`, "flow | between", who + " | next one"}, x.shows()[:3])
+	require.Equal(t, []string{text.String() + `\u{202e}last`, "flow | between", who + " | next one"}, x.shows()[:3])
 	s.progress.clear()
 	require.Len(t, x.shows(), 3, "nothing of the progress is left")
 }
