@@ -15,6 +15,7 @@ import (
 	"github.com/magi-jig/magi-jig/jig/internal/client/codex"
 	"github.com/magi-jig/magi-jig/jig/internal/client/pi"
 	"github.com/magi-jig/magi-jig/jig/internal/engine"
+	_ "github.com/magi-jig/magi-jig/jig/internal/prefault"
 	"github.com/magi-jig/magi-jig/jig/internal/project"
 	"github.com/magi-jig/magi-jig/jig/internal/sandbox"
 )
