@@ -3,6 +3,7 @@ package nativeinspect
 import (
 	"context"
 	"regexp"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
@@ -68,11 +69,13 @@ func only(value gjson.Result, want string) bool {
 	return len(items) == 1 && is(items[0], want)
 }
 
-var versionForm = regexp.MustCompile(`^(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)(?:-[0-9A-Za-z.-]+)?$`)
+var versionForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)(?:-[0-9A-Za-z.-]+)?$`)
+})
 
 // version returns a version number of the form x.y.z with an optional suffix.
 func version(value gjson.Result) (string, bool) {
-	if value.Type != gjson.String || len(value.String()) > 128 || !versionForm.MatchString(value.String()) {
+	if value.Type != gjson.String || len(value.String()) > 128 || !versionForm().MatchString(value.String()) {
 		return "", false
 	}
 	return value.String(), true
