@@ -22,6 +22,10 @@ const (
 	compileTime = 5 * time.Second  // one package
 	compileAll  = 15 * time.Second // all of a review
 	compileMost = 4                // at once
+
+	// formBytes is how much of compiled forms jig has in memory, whatever a project
+	// holds; a package whose form goes beyond it is compiled by its run.
+	formBytes = 64 << 20
 )
 
 // compile has the packages of a plan compiled, each in a scope without any power,
@@ -61,7 +65,7 @@ func (a *app) compile(ctx context.Context, d *state.Dir, held *state.Reviewing, 
 	if len(wanted) == 0 {
 		return nil
 	}
-	c := compiler{launcher: launcher, jig: jig, lock: held.Lock(), forms: map[string][]byte{}, wrong: map[string]engine.Diagnostic{}}
+	c := compiler{launcher: launcher, jig: jig, lock: held.Lock(), room: formBytes, forms: map[string][]byte{}, wrong: map[string]engine.Diagnostic{}}
 	c.all(ctx, d, wanted)
 	for _, path := range slices.Sorted(maps.Keys(p.Candidate.Meaning.Packages)) {
 		if wrong, ok := c.wrong[p.Candidate.Meaning.Packages[path]]; ok {
@@ -81,6 +85,7 @@ type compiler struct {
 	lock     *os.File // of the review
 
 	mu       sync.Mutex
+	room     int                          // guarded by mu; bytes that forms may still have
 	forms    map[string][]byte            // guarded by mu; nil: the package does not compile
 	wrong    map[string]engine.Diagnostic // guarded by mu: what its author has to change
 	unproved error                        // guarded by mu
@@ -116,7 +121,7 @@ func (c *compiler) all(ctx context.Context, d *state.Dir, packages []string) {
 			switch {
 			case errors.Is(err, sandbox.ErrUnconfirmed):
 				c.unproved = err
-			case err == nil:
+			case err == nil && c.fits(b):
 				c.forms[pkg] = b
 				if wrong.Code != "" {
 					c.wrong[pkg] = wrong
@@ -125,6 +130,15 @@ func (c *compiler) all(ctx context.Context, d *state.Dir, packages []string) {
 		})
 	}
 	all.Wait()
+}
+
+// fits says whether there is room for a form, and takes it. The caller holds mu.
+func (c *compiler) fits(form []byte) bool {
+	if len(form) > c.room {
+		return false
+	}
+	c.room -= len(form)
+	return true
 }
 
 // one compiles a package in a scope of its own. Where that package has no form,
@@ -185,16 +199,17 @@ func firstProblem(r io.Reader) (first engine.Diagnostic) {
 	return first
 }
 
-// compiledForms are those that the run may need.
-func compiledForms(p *prepared, known state.KnownCompiled, jig string) (map[string][]byte, error) {
+// compiledForms are those that a run of packages may need, as far as room bytes go.
+func compiledForms(d *state.Dir, known state.KnownCompiled, jig string, packages []string, room int) (map[string][]byte, error) {
 	forms := map[string][]byte{}
-	for _, pkg := range p.closure.Packages {
-		b, err := p.d.Compiled(known, jig, pkg)
+	for _, pkg := range packages {
+		b, err := d.Compiled(known, jig, pkg)
 		if err != nil {
 			return nil, err
 		}
-		if b != nil {
+		if b != nil && len(b) <= room {
 			forms[pkg] = b
+			room -= len(b)
 		}
 	}
 	return forms, nil

@@ -165,7 +165,7 @@ func (a *app) prepare(ctx context.Context, o runOptions) (_ *prepared, err error
 	if p.jig, digest, err = p.d.Binary(a.self, known); err != nil {
 		return nil, err
 	}
-	if p.compiled, err = compiledForms(p, forms, digest); err != nil {
+	if p.compiled, err = compiledForms(p.d, forms, digest, p.closure.Packages, formBytes); err != nil {
 		return nil, err
 	}
 	if p.native() {
