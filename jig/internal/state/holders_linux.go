@@ -57,11 +57,12 @@ func endOrphans(path string) {
 	}
 }
 
-// orphaned says whether a process is the first one of a pid namespace and has
-// lost the one that made it, which runs the same program.
+// orphaned says whether a process is a bubblewrap that is the first one of a pid
+// namespace and has lost the one that made it, which runs the same program. Others
+// that are first are left alone: a jig may be, in a container.
 func orphaned(pid int) bool {
 	own, parent, first := lineage(pid)
-	if !first {
+	if !first || !strings.HasPrefix(own, "bwrap") {
 		return false
 	}
 	maker, _, _ := lineage(parent)
