@@ -26,7 +26,9 @@ func (r *rig) retaining(input string, k *keeper) {
 // leaves is a peer whose client leaves a folder of sessions.
 func leaves(then func(p *peer)) func(p *peer) {
 	return func(p *peer) {
+		p.s.mu.Lock()
 		p.s.evidence.Sessions = folder
+		p.s.mu.Unlock()
 		then(p)
 	}
 }
