@@ -5,28 +5,25 @@ import (
 	"crypto/sha256"
 	"math/rand/v2"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/bbolt"
 )
 
-func TestChunksAreFullButTheLast(t *testing.T) {
-	for _, n := range []int{0, 1, chunkBytes - 1, chunkBytes, chunkBytes + 1, 2 * chunkBytes, 3*chunkBytes + 7} {
+func TestChunksAreFullButTheLastOfEachFrame(t *testing.T) {
+	p, err := newPackers()
+	require.NoError(t, err)
+	random := rand.NewChaCha8([32]byte{1})
+	for _, n := range []int{1, chunkBytes - 1, chunkBytes, chunkBytes + 1, 3*chunkBytes + 7} {
 		content := make([]byte, n)
-		for i := range content {
-			content[i] = byte(i * 7)
-		}
-		for _, step := range []int{1 + n/5, chunkBytes, 3 * chunkBytes, n + 1} {
-			var c chunks
-			for rest := content; len(rest) > 0; {
-				wrote, err := c.Write(rest[:min(step, len(rest))])
-				require.NoError(t, err)
-				rest = rest[wrote:]
-			}
-			require.Len(t, c, (n+chunkBytes-1)/chunkBytes)
-			for _, chunk := range c[:max(0, len(c)-1)] {
-				require.Len(t, chunk, chunkBytes)
-			}
-			require.True(t, bytes.Equal(content, bytes.Join(c, nil)))
+		_, _ = random.Read(content)
+		c, err := p.compress(content)
+		require.NoError(t, err)
+		whole := bytes.Join(c, nil)
+		require.Len(t, c, (len(whole)+chunkBytes-1)/chunkBytes)
+		for _, chunk := range c[:len(c)-1] {
+			require.Len(t, chunk, chunkBytes)
 		}
 	}
 }
@@ -49,15 +46,33 @@ func TestFramesShareTheWork(t *testing.T) {
 }
 
 func TestWhatDoesNotPackGrowsLittle(t *testing.T) {
+	p, err := newPackers()
+	require.NoError(t, err)
 	random := rand.NewChaCha8([32]byte{1})
 	for _, n := range []int{1, 64, 1 << 10, splitAt - 1, splitAt, splitAt + 1, 8 << 20, 20 << 20} {
 		content := make([]byte, n)
 		_, _ = random.Read(content)
-		packed, sum, err := pack(content)
+		packed, sum, err := p.pack(content)
 		require.NoError(t, err)
 		whole := bytes.Join(packed, nil)
 		require.LessOrEqual(t, len(whole), mostPacked(n), "%d bytes", n)
 		want := sha256.Sum256(content)
 		require.Equal(t, want[:], sum, "%d bytes", n)
 	}
+}
+
+func TestAStoreServesBubblesAndWhoIsOutside(t *testing.T) {
+	s, err := New(Options{Authority: func(*bbolt.Tx) error { return nil }})
+	require.NoError(t, err)
+	content := bytes.Repeat([]byte("0123456789abcdef"), splitAt/8)
+	prepare := func(t *testing.T) {
+		p, err := s.Prepare(content)
+		require.NoError(t, err)
+		require.Equal(t, len(content), p.Bytes())
+	}
+	prepare(t)
+	for range 2 {
+		synctest.Test(t, prepare)
+	}
+	prepare(t)
 }

@@ -15,28 +15,8 @@ import (
 // beside it. Two chunks and their keys fill 32 pages of 4 KiB.
 const chunkBytes = 64<<10 - 64
 
-// chunks collects packed content.
+// chunks is packed content.
 type chunks [][]byte
-
-// Write implements [io.Writer] and never fails.
-func (c *chunks) Write(p []byte) (int, error) {
-	n := len(p)
-	for len(p) > 0 {
-		last := len(*c) - 1
-		switch {
-		case last < 0: // all of it, perhaps: let it grow
-			*c = append(*c, nil)
-			last++
-		case len((*c)[last]) == chunkBytes:
-			*c = append(*c, make([]byte, 0, chunkBytes))
-			last++
-		}
-		part := p[:min(len(p), chunkBytes-len((*c)[last]))]
-		(*c)[last] = append((*c)[last], part...)
-		p = p[len(part):]
-	}
-	return n, nil
-}
 
 // chunkKey is the key of the nth chunk of a reference.
 func chunkKey(reference []byte, n int) []byte {

@@ -18,11 +18,12 @@
 //
 // Content is compressed by [Store.Prepare] before any transaction begins, in zstd
 // frames of at most 3 MiB that two workers take in turn; between frames they hash
-// the content, as it was before, with SHA-256. What is packed lies in chunks of at
-// most 64 KiB, so that neither a save nor a claim writes another snapshot anew. A
-// claim puts the chunks together, of which there may be no more than the content
-// can need, unpacks them and checks size, hash and UTF-8. Content in one piece, as
-// it was written before there were chunks, is read as well.
+// the content, as it was before, with SHA-256. A frame has no checksum of its own.
+// What is packed lies in chunks of at most 64 KiB, so that neither a save nor a
+// claim writes another snapshot anew. A claim puts the chunks together, of which
+// there may be no more than the content can need, unpacks them and checks size,
+// hash and UTF-8. Content in one piece, as it was written before there were
+// chunks, is read as well.
 //
 // A claim leaves a small row behind until its root settles, so that it stays
 // accountable after the snapshot would have expired; such rows do not count among
@@ -36,8 +37,8 @@
 //
 // # Limits
 //
-// See [Limits]. A process that has prepared content keeps two encoders for the
-// next, of some 5 MiB each.
+// See [Limits]. A store that has prepared content keeps two encoders for the next,
+// of some 6 MiB each.
 //
 // # Errors
 //

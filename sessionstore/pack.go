@@ -1,6 +1,7 @@
 package sessionstore
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -41,7 +42,7 @@ func (s *Store) Prepare(content []byte) (*Prepared, error) {
 	if len(content) < 1 || len(content) > s.limits.ContentBytes {
 		return nil, fmt.Errorf("sessionstore: content of %d bytes; it has 1 to %d", len(content), s.limits.ContentBytes)
 	}
-	packed, sum, err := pack(content)
+	packed, sum, err := s.packers.pack(content)
 	if err != nil {
 		return nil, fmt.Errorf("sessionstore: %w", err)
 	}
@@ -52,11 +53,11 @@ func (s *Store) Prepare(content []byte) (*Prepared, error) {
 // A hash cannot be split, so the first worker hashes one half before it takes a
 // frame, and whoever finds no frame left hashes the other: both end at the same
 // time, whatever a hash costs beside a compression.
-func pack(content []byte) (chunks, []byte, error) {
+func (p *packers) pack(content []byte) (chunks, []byte, error) {
 	hash := sha256.New()
 	if len(content) < splitAt {
 		hash.Write(content)
-		packed, err := compress(content)
+		packed, err := p.compress(content)
 		return packed, hash.Sum(nil), err
 	}
 	frames := cut(content)
@@ -78,7 +79,7 @@ func pack(content []byte) (chunks, []byte, error) {
 	})
 	take := func() {
 		for i := int(taken.Add(1)) - 1; i < len(frames); i = int(taken.Add(1)) - 1 {
-			packed[i], failed[i] = compress(frames[i])
+			packed[i], failed[i] = p.compress(frames[i])
 		}
 		finish()
 	}
@@ -96,57 +97,75 @@ func cut(content []byte) [][]byte {
 	return slices.Collect(slices.Chunk(content, (len(content)+n-1)/n))
 }
 
-// idle holds the encoders that nobody uses, one for each worker; what more there
-// are is dropped. They stream, because one that does not shares a channel with
-// whoever used it before, which a caller inside a bubble of testing/synctest must
-// not. A sync.Pool would lose one whenever its worker has moved.
-var idle struct {
-	sync.Mutex
-	encoders [2]*zstd.Encoder
+// packer is what one worker packs with.
+type packer struct {
+	*zstd.Encoder
+	out []byte // reused
 }
 
-func borrow() (*zstd.Encoder, error) {
-	idle.Lock()
-	defer idle.Unlock()
-	for i, e := range idle.encoders {
-		if e != nil {
-			idle.encoders[i] = nil
-			return e, nil
+// packers are those that nobody uses, one for each worker; what more there are is
+// dropped. A sync.Pool would lose one whenever its worker has moved.
+type packers struct {
+	sync.Mutex
+	idle [2]*packer
+}
+
+// newPackers makes both at once: an encoder has a channel, and one that is made
+// inside a bubble of testing/synctest may not be used outside.
+func newPackers() (*packers, error) {
+	p := &packers{}
+	for i := range p.idle {
+		var err error
+		if p.idle[i], err = newPacker(); err != nil {
+			return nil, err
 		}
 	}
-	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
+	return p, nil
 }
 
-func giveBack(e *zstd.Encoder) {
-	e.Reset(nil) // let go of what it wrote to
-	idle.Lock()
-	defer idle.Unlock()
-	for i, other := range idle.encoders {
+func newPacker() (*packer, error) {
+	// The content has a digest of its own, so the frames have no checksum.
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
+	if err != nil {
+		return nil, fmt.Errorf("sessionstore: %w", err)
+	}
+	e.EncodeAll(nil, nil) // makes its channel
+	return &packer{Encoder: e}, nil
+}
+
+func (p *packers) borrow() (*packer, error) {
+	p.Lock()
+	defer p.Unlock()
+	for i, one := range p.idle {
+		if one != nil {
+			p.idle[i] = nil
+			return one, nil
+		}
+	}
+	return newPacker()
+}
+
+func (p *packers) giveBack(one *packer) {
+	p.Lock()
+	defer p.Unlock()
+	for i, other := range p.idle {
 		if other == nil {
-			idle.encoders[i] = e
+			p.idle[i] = one
 			return
 		}
 	}
 }
 
 // compress packs content into one frame.
-func compress(content []byte) (packed chunks, err error) {
-	e, err := borrow()
+func (p *packers) compress(content []byte) (chunks, error) {
+	one, err := p.borrow()
 	if err != nil {
 		return nil, err
 	}
-	if len(content) > chunkBytes {
-		packed = chunks{make([]byte, 0, chunkBytes)}
-	}
-	e.ResetContentSize(&packed, int64(len(content)))
-	if _, err := e.Write(content); err != nil {
-		return nil, err
-	}
-	if err := e.Close(); err != nil {
-		return nil, err
-	}
-	giveBack(e)
-	return packed, nil
+	defer p.giveBack(one)
+	one.out = one.EncodeAll(content, one.out[:0])
+	return slices.Collect(slices.Chunk(bytes.Clone(one.out), chunkBytes)), nil
 }
 
 // unpack reads what Prepare packed and checks that it is the same.

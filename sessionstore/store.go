@@ -67,6 +67,7 @@ type Store struct {
 	authority func(*bbolt.Tx) error
 	parent    []byte
 	limits    Limits
+	packers   *packers
 }
 
 // New returns a Store.
@@ -78,7 +79,11 @@ func New(o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{o.Authority, []byte(o.Parent), l}, nil
+	p, err := newPackers()
+	if err != nil {
+		return nil, err
+	}
+	return &Store{o.Authority, []byte(o.Parent), l, p}, nil
 }
 
 var (
