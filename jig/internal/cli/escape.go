@@ -21,19 +21,30 @@ var invisible = &unicode.RangeTable{
 // harmless says whether a terminal shows r, and does nothing else.
 func harmless(r rune) bool { return unicode.IsPrint(r) && !unicode.Is(invisible, r) }
 
-// maxShown bounds one text of somebody else on a terminal, in bytes.
-const maxShown = 2048
+const (
+	// maxShown bounds one text of somebody else on a terminal, in bytes.
+	maxShown = 2048
+	// maxSpaces are the most spaces one after the other: more could push what comes
+	// next to the start of a line, where it looks like jig's own.
+	maxSpaces = 3
+)
 
 // escape makes text of somebody else fit to be shown: on one line, without a
 // character that a terminal would act on or that nobody can see, and bounded.
 func escape(s string) string {
 	var b strings.Builder
+	spaces := 0
 	for i, r := range s {
 		if b.Len() > maxShown {
 			b.WriteString("…")
 			break
 		}
+		if spaces++; r != ' ' {
+			spaces = 0
+		}
 		switch {
+		case spaces > maxSpaces:
+			b.WriteString(`\u{20}`)
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\ufffd"):
 			fmt.Fprintf(&b, `\x%02x`, s[i])
 		case r == '\n':

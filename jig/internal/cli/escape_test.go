@@ -28,6 +28,17 @@ func TestJSONOnATerminalHasTheSameValueAndActsOnNothing(t *testing.T) {
 	require.Equal(t, plain, escapeJSON(plain))
 }
 
+func TestNoRunOfSpacesReachesTheNextLine(t *testing.T) {
+	for given, want := range map[string]string{
+		"a   b":            "a   b",
+		"a    b":           `a   \u{20}b`,
+		"a     b    c   ":  `a   \u{20}\u{20}b   \u{20}c   `,
+		"a   \n   b  \t c": `a   \n   b  \t c`,
+	} {
+		require.Equal(t, want, escape(given))
+	}
+}
+
 func TestJSONThatIsPipedStaysCanonical(t *testing.T) {
 	for _, seen := range []bool{false, true} {
 		var b bytes.Buffer
