@@ -115,7 +115,7 @@ func (d *Dir) copyBinary(source *os.File) (path, digest string, err error) {
 	}
 	defer os.Remove(out.Name())
 	h := sha256.New()
-	_, err = io.Copy(io.MultiWriter(out, h), source)
+	size, err := io.Copy(io.MultiWriter(out, h), source)
 	if err == nil {
 		err = out.Chmod(0o555)
 	}
@@ -132,21 +132,22 @@ func (d *Dir) copyBinary(source *os.File) (path, digest string, err error) {
 	path = d.binary(digest)
 	switch err := os.Link(out.Name(), path); {
 	case errors.Is(err, fs.ErrExist):
-		return path, digest, d.checkBinary(path, digest)
+		return path, digest, d.checkBinary(path, digest, size)
 	case err != nil:
 		return "", "", failBecause(ErrUnsafe, err, "jig cannot copy its own program")
 	}
 	return path, digest, syncFolder(d.file(binName))
 }
 
-func (d *Dir) checkBinary(path, digest string) error {
+func (d *Dir) checkBinary(path, digest string, size int64) error {
 	f, err := openFile(path, os.O_RDONLY)
 	if err != nil {
 		return failBecause(ErrInvalid, err, "the copy of jig cannot be read")
 	}
 	defer f.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
+	// No more is read than the copy has, whatever lies there.
+	if _, err := io.Copy(h, io.LimitReader(f, size+1)); err != nil {
 		return failBecause(ErrInvalid, err, "the copy of jig cannot be read")
 	}
 	info, err := f.Stat()

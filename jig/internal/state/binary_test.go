@@ -58,3 +58,18 @@ func TestAProgramThatNeedsALoaderIsRefusedBeforeAnyScope(t *testing.T) {
 	}
 	require.ErrorIs(t, CheckProgram(self+"-none"), ErrUnsafe)
 }
+
+// No more of a copy is read than jig has written, whatever its size is now.
+func TestACopyThatHasGrownIsNotReadWhole(t *testing.T) {
+	_, d := project(t)
+	self := filepath.Join(t.TempDir(), "jig")
+	require.NoError(t, os.WriteFile(self, []byte("a program"), 0o755))
+	path, _, err := copyOf(t, d, self)
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(path, 0o755))
+	require.NoError(t, os.Truncate(path, 1<<40))
+	require.NoError(t, os.Chmod(path, 0o555))
+	_, _, err = copyOf(t, d, self)
+	require.ErrorIs(t, err, ErrInvalid)
+	require.ErrorContains(t, err, "has been changed")
+}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -57,7 +58,7 @@ func Create(project string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{packagesName, binName, runsName} {
+	for _, name := range []string{packagesName, binName, runsName} { // that of compiled forms comes with the first
 		if err := os.Mkdir(d.file(name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, failBecause(ErrUnsafe, err, "a folder below .jig cannot be made")
 		}
@@ -70,7 +71,8 @@ func Create(project string) (*Dir, error) {
 	return d, nil
 }
 
-// look checks that .jig is a folder of ours that nobody else can look into.
+// look checks that .jig is a folder of ours that nobody else can look into, and
+// that its folders are some.
 func look(project string) (*Dir, error) {
 	path := filepath.Join(project, Folder)
 	info, err := os.Lstat(path)
@@ -80,10 +82,7 @@ func look(project string) (*Dir, error) {
 	case err != nil:
 		return nil, failBecause(ErrUnsafe, err, "the folder .jig cannot be read")
 	case !info.IsDir():
-		what := instead(path)
-		if what == "" {
-			what = "a plain file"
-		}
+		what := cmp.Or(instead(path), "a plain file")
 		return nil, fixed(fail(ErrUnsafe, ".jig is %s, and not a folder", what), "move it away: jig review makes the folder")
 	case info.Mode().Perm()&0o077 != 0:
 		return nil, fixed(fail(ErrUnsafe, ".jig is open to others"), "run: chmod 700 .jig")
@@ -95,7 +94,28 @@ func look(project string) (*Dir, error) {
 	if err := checkFileSystem(path); err != nil {
 		return nil, err
 	}
-	return &Dir{path: path, place: at}, nil
+	d := &Dir{path: path, place: at}
+	for _, name := range []string{packagesName, compiledName, binName, runsName} {
+		if err := d.lookInside(name); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// lookInside refuses what stands in the place of a folder below .jig: a link would
+// have jig sweep away what lies elsewhere, and a pipe would be waited for.
+func (d *Dir) lookInside(name string) error {
+	info, err := os.Lstat(d.file(name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return failBecause(ErrUnsafe, err, "a folder below .jig cannot be examined")
+	case !info.IsDir():
+		return fixed(fail(ErrUnsafe, "%s/%s is %s, and not a folder", Folder, name, cmp.Or(instead(d.file(name)), "a plain file")), "move it away: jig review makes the folder")
+	}
+	return nil
 }
 
 func (d *Dir) file(names ...string) string {
