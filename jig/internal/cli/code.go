@@ -106,6 +106,8 @@ func refusalOf(err error) *refusal {
 		return refuse(codeBusy, err.Error())
 	case errors.Is(err, state.ErrUnsafe):
 		return &refusal{code: codeUnsafe, message: err.Error(), hint: state.Correction(err), cause: err}
+	case errors.Is(err, flowpkg.ErrStore):
+		return &refusal{code: codeUnsafe, message: strings.TrimPrefix(flowpkg.ErrStore.Error(), "flowpkg: "), hint: state.Correction(err), cause: err}
 	case errors.Is(err, state.ErrProgram):
 		return &refusal{code: codeUnavailable, message: err.Error(), hint: staticJig}
 	case errors.Is(err, state.ErrInvalid), errors.Is(err, flowpkg.ErrChanged), errors.Is(err, project.ErrChanged):

@@ -38,7 +38,7 @@ type Package struct {
 
 // Read returns a file of the captured package, at most 256 KiB of it.
 func (p *Package) Read(name string) ([]byte, error) {
-	root, err := os.OpenRoot(p.Dir)
+	root, err := openFolder(p.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ var runtimes = map[string]string{"ts": "embedded", "js": "embedded", "mjs": "emb
 
 // read inspects the captured tree below dir.
 func read(dir, digest string) (*Package, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := openFolder(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,12 @@ import (
 // ErrChanged is a captured package whose bytes are not what was captured.
 var ErrChanged = errors.New("flowpkg: a captured package has changed")
 
+// ErrStore is a store that cannot be written or examined. What the system says
+// lies under it.
+var ErrStore = errors.New("flowpkg: the folder of captured packages cannot be used")
+
+func unusable(cause error) error { return fmt.Errorf("%w: %w", ErrStore, cause) }
+
 // Store keeps captured packages below one folder, each under its digest. It is
 // safe for concurrent use, also by several processes.
 type Store struct{ dir string }
@@ -24,7 +30,7 @@ func OpenStore(dir string) *Store { return &Store{dir} }
 // Capture reads the package below dir into the store and returns it. A package
 // that is there already is checked, not written again.
 func (s *Store) Capture(dir string) (*Package, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := openFolder(dir)
 	if err != nil {
 		return nil, &Error{Reason: "the package folder cannot be opened", cause: err}
 	}
@@ -50,7 +56,7 @@ func (s *Store) Capture(dir string) (*Package, error) {
 	}
 	stage, err := os.MkdirTemp(s.dir, ".capture-")
 	if err != nil {
-		return nil, fmt.Errorf("flowpkg: %w", err)
+		return nil, unusable(err)
 	}
 	defer os.RemoveAll(stage)
 	// Nothing that was read before counts: the digest is that of the copy.
@@ -64,16 +70,16 @@ func (s *Store) Capture(dir string) (*Package, error) {
 	}
 	final := s.path(digest)
 	if err := os.Chmod(stage, 0o755); err != nil {
-		return nil, fmt.Errorf("flowpkg: %w", err)
+		return nil, unusable(err)
 	}
 	if err := os.Rename(stage, final); err != nil {
 		if _, there := os.Lstat(final); there != nil {
-			return nil, fmt.Errorf("flowpkg: %w", err)
+			return nil, unusable(err)
 		}
 		return s.Get(digest)
 	}
 	if err := syncDir(s.dir); err != nil {
-		return nil, fmt.Errorf("flowpkg: %w", err)
+		return nil, unusable(err)
 	}
 	p.Dir = final
 	return p, nil
@@ -86,7 +92,7 @@ func (s *Store) Get(digest string) (*Package, error) {
 	if dir == "" {
 		return nil, fmt.Errorf("%w: the digest is malformed", ErrChanged)
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := openFolder(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s is missing", ErrChanged, digest)
 	}
@@ -107,6 +113,18 @@ func (s *Store) Get(digest string) (*Package, error) {
 		return nil, fmt.Errorf("%w: %v", ErrChanged, err)
 	}
 	return p, nil
+}
+
+// openFolder opens a folder, and does not wait for a pipe in its place.
+func openFolder(dir string) (*os.Root, error) {
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = syscall.ENOTDIR
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(dir)
 }
 
 // path is where a package lies, or "" for what is no digest.
@@ -133,7 +151,7 @@ func (s *Store) room(files []found) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("flowpkg: %w", err)
+		return unusable(err)
 	}
 	if used > MaxStoreBytes {
 		return refuse("", fmt.Sprintf("the package store would be larger than %d bytes", MaxStoreBytes))
@@ -164,7 +182,7 @@ func copyAll(stage string, root *os.Root, files []found) (string, error) {
 	for _, f := range files {
 		if dir := path.Dir(f.Path); !made[dir] {
 			if err := os.MkdirAll(filepath.Join(stage, filepath.FromSlash(dir)), 0o755); err != nil {
-				return "", fmt.Errorf("flowpkg: %w", err)
+				return "", unusable(err)
 			}
 			for ; !made[dir]; dir = path.Dir(dir) {
 				made[dir] = true
@@ -173,7 +191,7 @@ func copyAll(stage string, root *os.Root, files []found) (string, error) {
 		}
 		out, err := os.OpenFile(filepath.Join(stage, filepath.FromSlash(f.Path)), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o444)
 		if err != nil {
-			return "", fmt.Errorf("flowpkg: %w", err)
+			return "", unusable(err)
 		}
 		err = stream(d, root, f, io.MultiWriter(d, out))
 		if err == nil {
@@ -183,7 +201,7 @@ func copyAll(stage string, root *os.Root, files []found) (string, error) {
 			err = out.Sync()
 		}
 		if closed := out.Close(); err == nil && closed != nil {
-			err = fmt.Errorf("flowpkg: %w", closed)
+			err = unusable(closed)
 		}
 		if err != nil {
 			return "", err
@@ -192,12 +210,12 @@ func copyAll(stage string, root *os.Root, files []found) (string, error) {
 	if !few {
 		folders = nil
 		if err := syncAll(stage); err != nil {
-			return "", fmt.Errorf("flowpkg: %w", err)
+			return "", unusable(err)
 		}
 	}
 	for _, dir := range folders {
 		if err := syncDir(dir); err != nil {
-			return "", fmt.Errorf("flowpkg: %w", err)
+			return "", unusable(err)
 		}
 	}
 	return d.sum(), nil
