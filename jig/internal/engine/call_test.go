@@ -114,6 +114,7 @@ func TestACallThatNobodyAwaits(t *testing.T) {
 	require.Len(t, lines, 3)
 	require.Contains(t, lines[1], `request/cancel`)
 	require.Contains(t, lines[2], `EXECUTION_FAILED`)
+	require.Equal(t, "the handler has returned a result, but a call of a slot was not awaited\n", e.text)
 }
 
 // rule: E-030, E-032

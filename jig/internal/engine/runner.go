@@ -217,6 +217,9 @@ func (r *runner) event(e component.Event) {
 	case component.Aborted:
 		r.tell("aborted", failure(e.Err))
 	case component.Answered:
+		if e.Err != nil {
+			r.say(e.Err.Error())
+		}
 		r.timers.clear()
 		r.tell("answered")
 		r.answered = true

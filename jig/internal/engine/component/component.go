@@ -49,7 +49,7 @@ const (
 	Started  EventKind = iota + 1 // the host has asked for the run; Value is its context
 	Settled                       // a waiter; Value or Err
 	Aborted                       // the root was cancelled, or the connection failed; Err says why
-	Answered                      // the root's answer is on its way, or its params were refused
+	Answered                      // the root's answer is on its way, or its params were refused; Err says what made a failure of a success
 	Failed                        // the connection is of no use any more; Err says why
 )
 

@@ -111,6 +111,8 @@ func event(e component.Event) string {
 			}
 		case errors.As(e.Err, &te):
 			text = "TypeError"
+		default:
+			text = e.Err.Error()
 		}
 	}
 	switch e.Kind {
@@ -121,7 +123,7 @@ func event(e component.Event) string {
 	case component.Aborted:
 		return "aborted " + text
 	case component.Answered:
-		return "answered"
+		return strings.TrimSpace("answered " + text)
 	case component.Failed:
 		return "failed " + text
 	}

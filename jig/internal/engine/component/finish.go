@@ -1,6 +1,7 @@
 package component
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,6 +15,7 @@ import (
 type outcome struct {
 	result  jsontext.Value // of a success
 	failure *fault.Error
+	undone  string // why a success became a failure
 }
 
 // Executed is the failure of a handler that threw something.
@@ -76,22 +78,29 @@ func (c *Component) finish(o outcome) {
 	c.state, c.outcome = stateClosing, o
 	for _, n := range sortedEnds(c.ends) {
 		if c.ends[n].abandoned() {
-			c.execution()
+			c.execution("a receiver was neither read to its end nor closed")
 		}
 	}
 	for _, r := range c.all() {
 		if !r.control && len(r.waiters) > 0 {
-			c.execution()
+			c.execution(began[r.method] + " was not awaited")
 		}
 	}
 	c.abandonAll()
 	c.advance()
 }
 
-// execution makes a failure of a success.
-func (c *Component) execution() {
+// began is what the author began with a request.
+var began = map[string]string{
+	"flow/call": "a call of a slot", "channel/create": "the creation of a channel", "channel/subscribe": "a subscription",
+	"channel/send": "a send", "channel/next": "a read",
+}
+
+// execution makes a failure of a success, which left something undone.
+func (c *Component) execution(undone string) {
 	if c.failure == nil {
 		c.failure = Executed()
+		c.undone = undone
 	}
 }
 
@@ -112,13 +121,13 @@ func (c *Component) advance() {
 		}
 	}
 	if c.cleanup {
-		c.execution()
+		c.execution("a channel could not be put away")
 	}
 	if c.unsure {
-		c.failure = fault.New(fault.Uncertain, "the end of a channel could not be settled")
+		c.failure, c.undone = fault.New(fault.Uncertain, "the end of a channel could not be settled"), ""
 	}
 	if c.aborted {
-		c.failure = fault.New(fault.Cancelled, "Run was cancelled")
+		c.failure, c.undone = fault.New(fault.Cancelled, "Run was cancelled"), ""
 	}
 	c.state = stateAnswered
 	if c.failure != nil {
@@ -126,7 +135,11 @@ func (c *Component) advance() {
 	} else {
 		c.write(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"result":%s}`, c.rootID, c.result), false)
 	}
-	c.emit(Event{Kind: Answered})
+	e := Event{Kind: Answered}
+	if c.undone != "" {
+		e.Err = errors.New("the handler has returned a result, but " + c.undone)
+	}
+	c.emit(e)
 }
 
 // failed is the root's answer for a failure. It is nil for details without a JSON
