@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -29,13 +30,21 @@ const (
 	maxSpaces = 3
 )
 
-// escape makes text of somebody else fit to be shown: on one line, without a
-// character that a terminal would act on or that nobody can see, and bounded.
-func escape(s string) string {
+// escape makes a name, a path or a message of somebody else fit to be shown: on
+// one line, without a character that a terminal would act on or that nobody can
+// see, and bounded.
+func escape(s string) string { return escaped(s, maxShown, maxSpaces) }
+
+// escapeText does the same for what a person has asked for: a line of an answer, of
+// a Flow or of an agent, whole and with its spaces. It is shown where nothing of
+// jig's own is to be read.
+func escapeText(s string) string { return escaped(s, math.MaxInt, math.MaxInt) }
+
+func escaped(s string, mostBytes, mostSpaces int) string {
 	var b strings.Builder
 	spaces := 0
 	for i, r := range s {
-		if b.Len() > maxShown {
+		if b.Len() > mostBytes {
 			b.WriteString("…")
 			break
 		}
@@ -43,7 +52,7 @@ func escape(s string) string {
 			spaces = 0
 		}
 		switch {
-		case spaces > maxSpaces:
+		case spaces > mostSpaces:
 			b.WriteString(`\u{20}`)
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\ufffd"):
 			fmt.Fprintf(&b, `\x%02x`, s[i])

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"bytes"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -37,6 +39,7 @@ func TestNoRunOfSpacesReachesTheNextLine(t *testing.T) {
 	} {
 		require.Equal(t, want, escape(given))
 	}
+	require.Equal(t, `      at f\t`, escapeText("      at f\t"), "the text of a Flow keeps its indent")
 }
 
 func TestJSONThatIsPipedStaysCanonical(t *testing.T) {
@@ -50,5 +53,25 @@ func TestJSONThatIsPipedStaysCanonical(t *testing.T) {
 			want = `"\u202e"` + "\n" + `"\u200b"` + "\n"
 		}
 		require.Equal(t, want, b.String())
+	}
+}
+
+func TestAnAnswerIsShownWhole(t *testing.T) {
+	for _, n := range []int{maxShown - 1, maxShown, maxShown + 1, 100 << 10} {
+		long := strings.Repeat("x", n)
+		require.Equal(t, long, wholeText([]byte(`"`+long+`"`)))
+		require.Equal(t, `{"text":"`+long+`"}`, wholeText([]byte(`{"text":"`+long+`"}`)))
+		require.Equal(t, "  output: "+long+"\n", recordText([]byte(`{"diagnostics":[],"output":"`+long+`","runId":"r"}`)))
+	}
+	require.Equal(t, "def f():\n        return 1\\t", wholeText([]byte(`"def f():\n        return 1\t"`)))
+	require.Equal(t, `{"a":"\u202e     b\n"}`, wholeText([]byte("{\"a\":\"\u202e     b\\n\"}")), "it stays JSON")
+	require.Equal(t, "  message: a\n    b\n  diagnostics: [1]\n", recordText([]byte(`{"message":"a\nb","diagnostics":[1]}`)))
+}
+
+func TestAnAgeAlwaysHasAUnit(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0m", 0: "0m", 59 * time.Second: "0m", time.Minute: "1m", 23*time.Hour + 59*time.Minute + time.Second: "23h59m", 24 * time.Hour: "24h0m",
+	} {
+		require.Equal(t, want, minutes(d))
 	}
 }

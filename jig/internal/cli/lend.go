@@ -79,7 +79,7 @@ func (c *talk) say(text string, width int) {
 			n = len(text)
 		}
 		word := text[:n]
-		columns := cells(escape(strings.TrimSuffix(word, "\n")))
+		columns := cells(escapeText(strings.TrimSuffix(word, "\n")))
 		if width > 20 && c.columns > 0 && c.columns+columns > width {
 			c.flush()
 		}

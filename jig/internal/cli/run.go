@@ -473,18 +473,22 @@ func (a *app) runEnding(rec record, status string) ending {
 	return e
 }
 
-// resultText is a result for a person: the outcome, and the output, of which a
-// string stands without quotes.
+// resultText is a result for a person: the outcome, and the output, whole.
 func (a *app) resultText(rec record) string {
 	a.say("%s %s", a.errStyle.paint(green, "Execution:"), "completed")
-	output := rec["output"].(jsontext.Value)
+	return "Outcome: " + escape(fmt.Sprint(rec["outcome"])) + "\n" + wholeText(rec["output"].(jsontext.Value))
+}
+
+// wholeText is a value that a person asked for, whole: a string without quotes and
+// on its own lines, everything else as JSON on one.
+func wholeText(v jsontext.Value) string {
 	var text string
-	if output.Kind() != '"' || json0.Decode(output, &text) != nil {
-		text = string(output)
+	if v.Kind() != '"' || json0.Decode(v, &text) != nil {
+		return string(escapeJSON(v))
 	}
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		lines[i] = escape(line)
+		lines[i] = escapeText(line)
 	}
-	return "Outcome: " + escape(fmt.Sprint(rec["outcome"])) + "\n" + strings.Join(lines, "\n")
+	return strings.Join(lines, "\n")
 }

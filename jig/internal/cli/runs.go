@@ -85,18 +85,22 @@ func (a *app) showRun(ctx context.Context, id string) ending {
 		rec["record"], rec["stderr"] = encoded(end.Record), strings.ToValidUTF8(string(end.Stderr), "\ufffd")
 		human.WriteString(recordText(end.Record))
 		for line := range strings.Lines(string(end.Stderr)) {
-			human.WriteString("  | " + escape(strings.TrimSuffix(line, "\n")) + "\n")
+			human.WriteString("  | " + escapeText(strings.TrimSuffix(line, "\n")) + "\n")
 		}
 	}
 	return ending{record: rec, human: human.String()}
 }
 
-// recordText is a stored record, member by member.
+// recordText is a stored record, member by member, whole, without what the line
+// above it says and what says nothing.
 func recordText(raw []byte) string {
 	names, values := topLevel(raw)
 	var b strings.Builder
 	for i, name := range names {
-		fmt.Fprintf(&b, "  %s: %s\n", escape(name), compact(values[i]))
+		if name == "runId" || string(values[i]) == "[]" && name == "diagnostics" {
+			continue
+		}
+		fmt.Fprintf(&b, "  %s: %s\n", escape(name), strings.ReplaceAll(wholeText(values[i]), "\n", "\n    "))
 	}
 	return b.String()
 }

@@ -95,7 +95,9 @@ func (a *app) sessions(ctx context.Context) ending {
 
 // minutes is a time for a person.
 func minutes(d time.Duration) string {
-	d = max(d.Truncate(time.Minute), 0)
+	if d = d.Truncate(time.Minute); d <= 0 {
+		return "0m"
+	}
 	return strings.TrimSuffix(d.String(), "0s")
 }
 

@@ -155,7 +155,7 @@ func (w *lineWriter) line() {
 }
 
 // open is the unfinished line.
-func (w *lineWriter) open() string { return escape(strings.TrimSuffix(string(w.held), "\r")) }
+func (w *lineWriter) open() string { return escapeText(strings.TrimSuffix(string(w.held), "\r")) }
 
 // flush gives away an unfinished line.
 func (w *lineWriter) flush() {

@@ -44,7 +44,7 @@ func runOf(r state.RunRecord, coordinated bool, now time.Time) runRecord {
 }
 
 func (r runRecord) line(s style) string {
-	return s.wrap(fmt.Sprintf("%s  %-9s %6dms  %s", r.ID, r.Status, r.ElapsedMS, escape(r.Target)), 4)
+	return s.wrap(fmt.Sprintf("%s  %s  %-9s %6dms  %s", r.ID, r.Started[:len("2006-01-02T15:04:05")]+"Z", r.Status, r.ElapsedMS, escape(r.Target)), 4)
 }
 
 func (a *app) statusCommand(end func(ending)) *cobra.Command {
@@ -133,7 +133,7 @@ func (a *app) statusEnding(number int64, content *review.Content, runs []runReco
 		b.WriteString(r.line(s) + "\n")
 	}
 	if sessions.Count > 0 {
-		fmt.Fprintf(&b, "%d retained sessions, %d of them until their run ends\n", sessions.Count, sessions.RunScoped)
+		fmt.Fprintf(&b, "retained sessions: %d, of which %d until their run ends\n", sessions.Count, sessions.RunScoped)
 	}
 	return ending{record: rec, human: b.String()}
 }
