@@ -100,6 +100,9 @@ func (t *Tx) KnownBinary() (known KnownBinary, err error) {
 	if err := t.get(metaBucket, binaryKey, &known.record); err != nil && !errors.Is(err, errNoRecord) {
 		return known, err
 	}
+	if t.moved {
+		return KnownBinary{}, nil // who made that one is unknown
+	}
 	return known, nil
 }
 

@@ -13,8 +13,9 @@ import (
 
 // compiledRecord names the compiled forms that are kept.
 type compiledRecord struct {
-	Jig string            `json:"jig"` // digest of the copy of jig that made them; no other reads them
-	Of  map[string]string `json:"of"`  // digest of the form by that of the package; empty: it does not compile
+	Place place             `json:"place,omitzero"` // of the .jig that keeps them; a copy of it has none, for who made it is unknown
+	Jig   string            `json:"jig"`            // digest of the copy of jig that made them; no other reads them
+	Of    map[string]string `json:"of"`             // digest of the form by that of the package; empty: it does not compile
 }
 
 // KnownCompiled are the compiled forms of captured packages that a review had
@@ -25,6 +26,9 @@ type KnownCompiled struct{ record compiledRecord }
 func (t *Tx) KnownCompiled() (known KnownCompiled, err error) {
 	if err := t.get(metaBucket, compiledKey, &known.record); err != nil && !errors.Is(err, errNoRecord) {
 		return known, err
+	}
+	if known.record.Place != t.d.place {
+		return KnownCompiled{}, nil
 	}
 	return known, nil
 }
@@ -96,7 +100,7 @@ func (d *Dir) KeepCompiled(jig string, broken []string, forms map[string][]byte)
 		if err != nil {
 			return err
 		}
-		next := compiledRecord{Jig: jig, Of: map[string]string{}}
+		next := compiledRecord{Place: t.d.place, Jig: jig, Of: map[string]string{}}
 		if known.record.Jig == jig {
 			maps.Copy(next.Of, known.record.Of)
 		}

@@ -23,8 +23,8 @@
 // carries a digest over its place and its bytes, all values together a seal, and
 // both of the file's meta pages have to be whole, because the older one would be
 // an earlier state. A .jig with another device or inode than the one it was made
-// with is another project: it has no admission and no session, until a review
-// takes it over under a new identity.
+// with is another project: it has no admission, no session and no compiled form,
+// until a review takes it over under a new identity and makes its own.
 //
 // # Runs
 //

@@ -147,6 +147,11 @@ func TestACopiedStateIsAnotherProject(t *testing.T) {
 	require.NoError(t, d.Update(func(tx *Tx) error {
 		return tx.Bolt().Bucket([]byte(SessionsBucket)).Put([]byte("reference"), []byte("session"))
 	}))
+	require.NoError(t, d.KeepCompiled("sha256:jig", nil, map[string][]byte{"sha256:p": []byte("form of p"), "sha256:q": []byte("form of q")}))
+	self := filepath.Join(t.TempDir(), "jig")
+	require.NoError(t, os.WriteFile(self, []byte("a program"), 0o755))
+	_, _, err := copyOf(t, d, self)
+	require.NoError(t, err)
 	identity := identityOf(t, d)
 	require.Equal(t, identity, identityOf(t, d), "an identity is for good")
 
@@ -164,7 +169,18 @@ func TestACopiedStateIsAnotherProject(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, found, "the copy's runs are not for it to judge")
 
+	// A project may bring a .jig: what that says of code nobody here has seen.
+	require.NoError(t, c.View(func(tx *Tx) error {
+		binary, err := tx.KnownBinary()
+		require.Equal(t, KnownBinary{}, binary)
+		return err
+	}))
+	require.Equal(t, KnownCompiled{}, knownCompiled(t, c))
+	require.NoError(t, c.KeepCompiled("sha256:jig", nil, map[string][]byte{"sha256:p": []byte("form of p")}))
+
 	require.NoError(t, c.Update(func(tx *Tx) error { return tx.Adopt() }))
+	require.True(t, knownCompiled(t, c).Has("sha256:jig", "sha256:p"), "what its own review made")
+	require.False(t, knownCompiled(t, c).Has("sha256:jig", "sha256:q"))
 	require.NotEqual(t, identity, identityOf(t, c))
 	left := runs(t, c)
 	require.Len(t, left, 1, "a run that was alive elsewhere never was one here")
