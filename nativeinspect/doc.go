@@ -27,7 +27,7 @@
 // that a bind mount is no way round (finite-acp 5a). Only an override such as
 // CODEX_PATH may itself lie there. Set-id files. Scripts, shims and wrappers other
 // than the declarative form of makeBinaryWrapper. Files that are not regular; a FIFO
-// is never waited for. Every malformed table. A library that is not where the search
+// is never waited for. A path that is not UTF-8, which no review could name. Every malformed table. A library that is not where the search
 // looks; the first entry of that name decides, and nothing falls back to another
 // copy.
 //

@@ -42,6 +42,7 @@ const (
 	ReasonProject         Reason = "a file that it needs lies in the project or in a node_modules folder above it"
 	ReasonProtected       Reason = "a file that it needs lies at a path that the sandbox keeps for itself"
 	ReasonDestination     Reason = "a file that it needs has no absolute, normalised path"
+	ReasonEncoding        Reason = "a file that it needs lies at a path that is not UTF-8"
 	ReasonNotRegular      Reason = "it is not a regular file"
 	ReasonNotExecutable   Reason = "it is not executable"
 	ReasonSetID           Reason = "it is set-user-ID or set-group-ID"

@@ -302,3 +302,35 @@ func TestRefusalsSayWhatHelps(t *testing.T) {
 		}
 	}
 }
+
+// A folder from another time may have a name that is not UTF-8. It is passed over as
+// any other; what is found in it could not be named in a review.
+func TestAPathThatIsNotUTF8(t *testing.T) {
+	m := newMachine(t)
+	latin := m.at("caf\xe9")
+	if err := os.Mkdir(latin, 0o755); err != nil {
+		t.Skip("this file system has no such name: ", err)
+	}
+	m.elf("usr/bin/claude", elfFile{})
+	m.path(latin, m.at("usr/bin"))
+	i := m.found(Claude)
+	require.Equal(t, []Rejection{{Entry: 0, Path: latin + "/claude", Reason: ReasonDoesNotExist}}, i.Rejected)
+
+	m.elf("caf\xe9/claude", elfFile{})
+	r := m.refuses(Claude, StageInstallation, ReasonEncoding)
+	require.Equal(t, latin+"/claude", r.Subject)
+	m.env["CLAUDE_PATH"] = latin + "/claude"
+	m.refuses(Claude, StageInstallation, ReasonEncoding)
+
+	// A library is no different; only what a link leads to is nobody's name.
+	delete(m.env, "CLAUDE_PATH")
+	m.path(m.at("usr/bin"))
+	m.elf("usr/bin/claude", elfFile{interpreter: m.loader, needed: []string{"liba.so"}, runpath: new("$ORIGIN/../lib")})
+	m.elf("caf\xe9/liba.so", elfFile{})
+	m.link(latin+"/liba.so", "usr/lib/liba.so")
+	require.Equal(t, []string{"loader/ld.so", "usr/lib/liba.so"}, m.paths(m.found(Claude).Files))
+	m.elf("caf\xe9/bin/claude", elfFile{interpreter: m.loader, needed: []string{"liba.so"}, runpath: new("$ORIGIN/..")})
+	m.link(latin+"/bin/claude", "usr/bin2/claude")
+	m.path(m.at("usr/bin2"))
+	m.refuses(Claude, StageInstallation, ReasonEncoding)
+}

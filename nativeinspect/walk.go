@@ -3,6 +3,7 @@ package nativeinspect
 import (
 	"context"
 	"path/filepath"
+	"unicode/utf8"
 )
 
 // walk collects the files of one executable.
@@ -59,6 +60,10 @@ func (w *walk) add(destination string, role Role, as kind, link Link) (*visit, e
 }
 
 func (w *walk) record(destination, source string, role Role, as kind, link Link) (*visit, error) {
+	// It becomes a part of what is reviewed, which is text.
+	if !utf8.ValidString(destination) {
+		return nil, w.explain(because(ReasonEncoding), role, destination, link)
+	}
 	for _, protected := range w.in.protected {
 		if below(destination, protected) {
 			return nil, w.explain(because(ReasonProtected), role, destination, link)
