@@ -166,3 +166,24 @@ func TestADoctorLooksAtAClientAsAReviewDoes(t *testing.T) {
 	}
 	p.jig("doctor", "gemini").is(2, "code", `"JIG_USAGE"`)
 }
+
+// PATH may hold bytes that are not UTF-8, and a record is text.
+//
+// rule: J-008
+func TestAnInspectionShowsAPathThatIsNotUTF8(t *testing.T) {
+	n := install(t)
+	p := newPlace(t, nil).with(n)
+	latin := n.at("caf\xe9")
+	if err := os.Mkdir(latin, 0o755); err != nil {
+		t.Skip("this file system has no such name: ", err)
+	}
+	p.env[0] = "PATH=" + latin + ":" + n.dir
+	o := p.jig("inspect", "claude").is(0)
+	require.Contains(t, o.stdout, "caf\ufffd/claude")
+
+	require.NoError(t, os.Link(n.at("claude"), filepath.Join(latin, "claude")))
+	for _, args := range [][]string{{"inspect", "claude"}, {"doctor", "claude"}} {
+		o = p.jig(args...).is(1)
+		require.Contains(t, o.stdout, "at a path that is not UTF-8", "%s", o)
+	}
+}

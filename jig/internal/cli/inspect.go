@@ -103,7 +103,7 @@ func (a *app) inspect(ctx context.Context, c nativeinspect.Client, why string) e
 	var chain []linkRecord
 	var lines []string
 	for _, l := range links {
-		chain = append(chain, linkRecord{l.From, l.To, string(l.Role), l.Entry, l.Found})
+		chain = append(chain, linkRecord{legible(l.From), legible(l.To), string(l.Role), legible(l.Entry), legible(l.Found)})
 		from := "selected"
 		if l.From != "" {
 			from = escape(l.From)
@@ -134,7 +134,7 @@ func (a *app) uninspected(c nativeinspect.Client, err error) ending {
 	if errors.As(err, &refused) {
 		details := map[string]any{"rejected": rejectedOf(refused.Rejected)}
 		if refused.Subject != "" {
-			details["subject"] = refused.Subject
+			details["subject"] = legible(refused.Subject)
 		}
 		r.details = details
 	}
@@ -150,9 +150,13 @@ func (a *app) uninspected(c nativeinspect.Client, err error) ending {
 	return e
 }
 
+// legible is a path of the operator's as JSON can hold it: what is not UTF-8 in it is
+// replaced. It says where something was found and is never opened again.
+func legible(path string) string { return strings.ToValidUTF8(path, "\ufffd") }
+
 func installationOf(i *nativeinspect.Installation) installationRecord {
 	r := installationRecord{
-		Client: string(i.Client), Route: string(i.Route), Layout: string(i.Layout), Selected: i.Selected, Version: i.Version,
+		Client: string(i.Client), Route: string(i.Route), Layout: string(i.Layout), Selected: legible(i.Selected), Version: i.Version,
 		Executable: fileOf(i.Executable), Files: []fileRecord{}, PathPrefix: i.PathPrefix, Rejected: rejectedOf(i.Rejected), Digest: "sha256:" + i.Digest().String(),
 	}
 	for _, f := range i.Files {
@@ -167,7 +171,7 @@ func installationOf(i *nativeinspect.Installation) installationRecord {
 func fileOf(f nativeinspect.File) fileRecord {
 	r := fileRecord{Path: f.Path, Role: string(f.Role), Digest: "sha256:" + f.Digest.String(), Size: f.Size}
 	if f.Source != f.Path {
-		r.Source = f.Source
+		r.Source = legible(f.Source)
 	}
 	return r
 }
@@ -175,7 +179,7 @@ func fileOf(f nativeinspect.File) fileRecord {
 func rejectedOf(list []nativeinspect.Rejection) []rejectedRecord {
 	out := []rejectedRecord{}
 	for _, x := range list {
-		out = append(out, rejectedRecord{x.Entry, x.Path, string(x.Reason), x.Through})
+		out = append(out, rejectedRecord{x.Entry, legible(x.Path), string(x.Reason), legible(x.Through)})
 	}
 	return out
 }
