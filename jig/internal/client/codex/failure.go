@@ -60,13 +60,17 @@ func (x *failure) category() launch.Category {
 }
 
 // ofMessage finds out what Codex calls "other": most statuses, and an answer that
-// broke off, by itself or at the model's limit.
+// broke off, by itself, at the model's limit or for a reason of the provider's.
 func ofMessage(message string) launch.Category {
 	if rest, ok := strings.CutPrefix(message, "stream disconnected before completion: "); ok {
-		if strings.HasPrefix(rest, "Incomplete response returned") {
+		why, incomplete := strings.CutPrefix(rest, "Incomplete response returned, reason: ")
+		switch {
+		case !incomplete:
+			return launch.Network
+		case why == "max_output_tokens":
 			return launch.Model
 		}
-		return launch.Network
+		return "" // a filter, or what a provider may think of yet
 	}
 	_, rest, ok := strings.Cut(message, "unexpected status ")
 	if !ok || len(rest) < 3 {

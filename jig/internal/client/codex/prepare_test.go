@@ -198,6 +198,8 @@ func TestKindsOfFailure(t *testing.T) {
 	for message, want := range map[string]launch.Category{
 		"unexpected status 401 Unauthorized: x": launch.Auth, "x: unexpected status 404 Not Found": launch.Model, "unexpected status 40": "",
 		"stream disconnected before completion: Incomplete response returned, reason: max_output_tokens": launch.Model,
+		"stream disconnected before completion: Incomplete response returned, reason: content_filter":    "",
+		"stream disconnected before completion: Incomplete response returned, reason: ":                  "",
 		"stream disconnected before completion: stream closed before response.completed":                 launch.Network,
 		"unexpected status abc": "", "401": "", "unexpected status 200 OK": "",
 	} {
