@@ -97,6 +97,9 @@ func TestEachKindOfTroubleHasWhereToLook(t *testing.T) {
 			require.Len(t, messages, 1, c)
 			require.Contains(t, hints[0], "codex", c)
 			require.NotContains(t, hints[0], "%", c)
+			if c == launch.Model { // a task that is too long for its model is one of those
+				require.Contains(t, messages[0], "limit")
+			}
 		})
 	}
 }
