@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -65,8 +66,21 @@ func storage(err error) error {
 		return err
 	case errors.Is(err, bolt.ErrTimeout):
 		return failBecause(ErrBusy, err, "another jig holds the project's state; try again")
+	case unwritable(err):
+		return failBecause(ErrUnsafe, err, "the state file cannot be written")
 	}
 	return err
+}
+
+// unwritable says whether the disk or somebody's rights are in the way, and nothing
+// is wrong with the state.
+func unwritable(err error) bool {
+	for _, is := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO, fs.ErrPermission} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	return false
 }
 
 // guard turns what the database does over a broken file into an error.
@@ -105,6 +119,9 @@ func (d *Dir) open(readOnly bool) (*bolt.DB, error) {
 	}
 	if what := instead(d.file(databaseName)); what != "" {
 		return nil, failBecause(ErrInvalid, err, notTheFile(what))
+	}
+	if unwritable(err) {
+		return nil, failBecause(ErrUnsafe, err, "the state file cannot be opened")
 	}
 	return nil, failBecause(ErrInvalid, err, "the state file cannot be used")
 }

@@ -35,7 +35,9 @@ func fillDisk(t *testing.T, dir string) {
 	large := make([]byte, 2100<<10)
 	rand.Read(large)
 	err = r.Finish(time.Now(), Terminal{Status: "succeeded", Record: large}, nil)
-	require.Error(t, err, "a result that was not kept is not kept in silence")
+	require.ErrorIs(t, err, ErrUnsafe, "a result that was not kept is not kept in silence")
+	require.EqualError(t, err, "the state file cannot be written")
+	require.Contains(t, Correction(err), "make room on the disk")
 	require.Equal(t, int64(1), admission(t, d).Number)
 	all := runs(t, d)
 	require.Len(t, all, 1)
@@ -79,4 +81,25 @@ func longer(n int64) []byte {
 		b[i] = 'x'
 	}
 	return b
+}
+
+// A disk that became read-only is no damage.
+func TestAReadOnlyDiskIsNotADamagedState(t *testing.T) {
+	if dir := os.Getenv("STATE_TEST_READONLY"); dir != "" {
+		d, err := Create(dir)
+		require.NoError(t, err)
+		require.NoError(t, exec.Command("mount", "-o", "remount,ro", dir).Run())
+		err = d.Update(func(*Tx) error { return nil })
+		require.ErrorIs(t, err, ErrUnsafe)
+		require.Contains(t, Correction(err), "read-only")
+		require.NoError(t, d.View(func(*Tx) error { return nil }))
+		return
+	}
+	dir := t.TempDir()
+	cmd := exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-ec", `mount -t tmpfs -o size=2m,mode=0700 full "$STATE_TEST_READONLY"; exec "$0" -test.run "$1"`,
+		os.Args[0], "^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), "STATE_TEST_READONLY="+dir)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "PASS")
 }
