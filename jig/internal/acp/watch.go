@@ -136,7 +136,7 @@ func (w *watch) advise(text, hint string) {
 var trouble = map[launch.Category]string{
 	launch.Auth:    "the provider refused the credential of the native client",
 	launch.Rate:    "the provider limits how much the native client may ask for",
-	launch.Network: "the native client did not reach its provider",
+	launch.Network: "the native client did not reach its provider, or the connection broke off",
 	launch.Model:   "the provider does not offer the native client's model, or the task is beyond a limit of that model",
 	launch.Service: "the provider of the native client failed",
 	launch.Expired: "the credential of the native client has ended",
@@ -146,7 +146,7 @@ var trouble = map[launch.Category]string{
 var remedies = map[launch.Category]string{
 	launch.Auth:    "jig doctor %s looks at the credential; sign in again, or take another key",
 	launch.Rate:    "wait, or look at the limits of the account that %s is signed in to",
-	launch.Network: "look at this machine's network, at JIG_HTTPS_PROXY, and at the endpoint that jig inspect and jig doctor %s show",
+	launch.Network: "look at this machine's network, at JIG_HTTPS_PROXY, and at the endpoint of %s that jig review --plan shows",
 	launch.Model:   "choose a model that the account of %s offers, in the grant or in the client's variable, or ask it for less at once",
 	launch.Service: "try again; what the provider of %s says of its service may tell more",
 	launch.Expired: "run %s once, or sign in again, which renews the credential",
