@@ -9,7 +9,7 @@ import (
 
 // Exit is how the process ended, as its owner saw it.
 type Exit struct {
-	Code      int    // of the process; -1 where it was killed
+	Code      int    // of the process; -1 where it was killed or its status is not known
 	Killed    bool   // by the host
 	Limit     string // the bound that the process was killed for; empty: none
 	Confirmed bool   // nothing of the process is alive
@@ -81,6 +81,8 @@ func (e end) failed(x Exit) *fault.Error {
 		return fault.New(fault.ChannelLost, "the process closed its input or output before it answered")
 	case x.Killed:
 		return fault.New(fault.ResourceExhausted, "the process was killed")
+	case x.Code < 0:
+		return fault.New(fault.ExecutionFailed, "the sandbox of the process was ended by somebody else, so its status is not known")
 	case x.Code != 0:
 		return fault.New(fault.ExecutionFailed, fmt.Sprintf("the process ended with the status %d", x.Code))
 	case e.deaf:

@@ -62,6 +62,7 @@ func TestEveryCauseGoesAboveThoseThatFollow(t *testing.T) {
 		"nothing put away while cancelling":        {[]func(*rig){cancel}, untidy, fault.ExecutionFailed, "put away"},
 		"nothing put away after an own failure":    {[]func(*rig){refuse}, untidy, fault.ExecutionFailed, "put away"},
 		"cancelled, then answered, then killed":    {[]func(*rig){cancel, answer, die}, killed, fault.Cancelled, ""},
+		"no status and no answer":                  {nil, exited(-1), fault.ExecutionFailed, "its status is not known"},
 		"cancelled and a status":                   {[]func(*rig){cancel}, exited(7), fault.Cancelled, ""},
 		"cancelled and no answer":                  {[]func(*rig){cancel}, clean, fault.Cancelled, ""},
 		"cancelled and an own failure":             {[]func(*rig){cancel, refuse}, clean, fault.Cancelled, ""},
