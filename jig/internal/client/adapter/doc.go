@@ -2,10 +2,10 @@
 // the host's finite ACP conversation on its standard input and output and a native
 // client that speaks a protocol of its own (jig.md 7).
 //
-// It reads one launch frame, makes itself undumpable, starts the native program with
-// exactly the frame's arguments and environment, reports start and end on descriptor
-// 3, and then carries the conversation. A [Client] knows one native protocol; the
-// package knows ACP, processes and bounds.
+// It makes itself undumpable, closes the kernel's keyrings, reads one launch frame,
+// starts the native program with exactly the frame's arguments and environment,
+// reports start and end on descriptor 3, and then carries the conversation. A [Client]
+// knows one native protocol; the package knows ACP, processes and bounds.
 //
 // # What it refuses
 //

@@ -34,6 +34,9 @@ func Main(_ []string, clients map[string]Factory) int {
 	if sandbox.ApplyRlimits(0) != nil {
 		return refuse(exitLaunch, "it cannot limit itself")
 	}
+	if closeKeyrings() != nil {
+		return refuse(exitLaunch, "it cannot close the keyrings")
+	}
 	// What a dead tool leaves behind comes here, and not to the scope's init alone.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return refuse(exitLaunch, "it cannot take orphans in")

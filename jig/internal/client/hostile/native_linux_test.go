@@ -83,6 +83,9 @@ func native(args []string) {
 	case "snoop":
 		n.prompted = func(string) { n.text(snoop(), 4096) }
 		n.serve()
+	case "keyrings":
+		n.prompted = func(string) { n.text(keyrings(), 4096) }
+		n.serve()
 	case "deltas":
 		n.prompted = func(string) {
 			for i := range size {
