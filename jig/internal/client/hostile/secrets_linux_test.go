@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -41,13 +40,10 @@ func TestComplaintB5_47Llxprt3573AToolFindsNoSecretOfTheAdapter(t *testing.T) {
 
 // keyrings tells what the kernel answers to each call about keyrings.
 func keyrings() string {
-	const sessionKeyring = ^uintptr(2) // -3
-	kind, name := []byte("user\x00"), []byte("jig-test\x00")
-	at := func(b []byte) uintptr { return uintptr(unsafe.Pointer(&b[0])) }
-	_, _, read := unix.Syscall(unix.SYS_KEYCTL, unix.KEYCTL_GET_KEYRING_ID, sessionKeyring, 0)
-	_, _, sought := unix.Syscall6(unix.SYS_REQUEST_KEY, at(kind), at(name), 0, 0, 0, 0)
-	_, _, added := unix.Syscall6(unix.SYS_ADD_KEY, at(kind), at(name), at(name), 1, sessionKeyring, 0)
-	return fmt.Sprintf("%d %d %d", read, sought, added)
+	_, read := unix.KeyctlGetKeyringID(unix.KEY_SPEC_SESSION_KEYRING, false)
+	_, sought := unix.RequestKey("user", "jig-test", "", 0)
+	_, added := unix.AddKey("user", "jig-test", []byte("x"), unix.KEY_SPEC_SESSION_KEYRING)
+	return fmt.Sprintf("%v, %v, %v", read, sought, added)
 }
 
 // Whatever starts jig may have put a login or a ticket into its session keyring, which
@@ -56,6 +52,5 @@ func TestAClientHasNoKeyringOfTheOperators(t *testing.T) {
 	p := open(t, "codex", "keyrings")
 	_, answer, err := p.Prompt("hello")
 	require.NoError(t, err)
-	no := int(unix.ENOSYS)
-	require.Equal(t, fmt.Sprintf("%d %d %d", no, no, no), answer)
+	require.Equal(t, fmt.Sprintf("%[1]v, %[1]v, %[1]v", unix.ENOSYS), answer)
 }
