@@ -18,12 +18,12 @@ func TestAnInputThatDoesNotFitSaysWhatIsWrong(t *testing.T) {
 	require.NoError(t, err)
 	for input, want := range map[string]string{
 		`{}`:                              ": the member instructions is missing (required)",
-		`{"instructions":"","extra":1}`:   " at /extra: nothing is allowed there (false)",
-		`{"instructions":1}`:              " at /instructions: it is of another type (type)",
+		`{"instructions":"","extra":1}`:   " at /extra: there is no such member; it can be a, b, c, d or instructions (false)",
+		`{"instructions":1}`:              " at /instructions: it is of another type; wanted is string (type)",
 		`{"a":{"x":1},"instructions":""}`: " at /a: the member y is missing (dependentRequired)",
 		`{"b":1,"instructions":""}`:       " at /b: it is none of what is possible, or more than one (oneOf)",
 		`{"c":1,"instructions":""}`:       " at /c: it is none of what is possible (anyOf)",
-		`{"d":"x","instructions":""}`:     " at /d (minLength)",
+		`{"d":"x","instructions":""}`:     " at /d: it has fewer characters than 2 (minLength)",
 	} {
 		r := refusalOf(inputError([]byte(input), s.Validate([]byte(input))))
 		require.Equal(t, "the input does not fit the target's contract"+want, r.message, input)
@@ -31,11 +31,37 @@ func TestAnInputThatDoesNotFitSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Whoever gives a bare word is told how a string is given.
-func TestAnInputThatIsNoJSONSaysHowAStringIsGiven(t *testing.T) {
-	_, err := json0.Canonical([]byte("Ada"))
-	require.Error(t, err)
-	r := refusalOf(inputError([]byte("Ada"), err))
-	require.Equal(t, codeInputInvalid, r.code)
-	require.Contains(t, r.hint, `--input '"text"'`)
+// Whoever gives what is no JSON is told where, and how what they meant is written.
+func TestAnInputThatIsNoJSONSaysHowItIsGiven(t *testing.T) {
+	for input, want := range map[string][2]string{
+		"Ada":           {"no value begins like this, at line 1, column 1", `a string is JSON only in its quotes: --input '"text"'`},
+		"{title:1}":     {"a member name is missing, at line 1, column 2", `--input '{"name": "text"}'`},
+		"[1,]":          {"no value begins like this, at line 1, column 4", `--input '["text", 1]'`},
+		"\"a":           {"a string is not closed, at line 1, column 3", "the shell needs the outer quotes"},
+		"":              {"a value is missing, at line 1, column 1", "without --input the input is {}"},
+		`{"a":1,"a":2}`: {"duplicate member name: this member was there before, at line 1, column 8", ""},
+	} {
+		_, err := json0.Canonical([]byte(input))
+		require.Error(t, err, input)
+		r := refusalOf(inputError([]byte(input), err))
+		require.Equal(t, codeInputInvalid, r.code, input)
+		require.Equal(t, "the input is not JSON that a Flow can take: "+want[0], r.message, input)
+		require.Contains(t, r.hint, want[1], input)
+		require.Equal(t, want[1] == "", r.hint == "", input)
+	}
+}
+
+// A file that cannot be read is named, with the reason.
+func TestAnInputFileThatCannotBeReadIsNamed(t *testing.T) {
+	var a app
+	dir := t.TempDir()
+	for name, want := range map[string]string{
+		"":                   "the input file has no name: write one behind the @",
+		dir:                  "the input file " + dir + " cannot be read: it is a folder",
+		dir + "/nope.json":   "the input file " + dir + "/nope.json cannot be read: there is no such file",
+		dir + "/nope/x.json": "the input file " + dir + "/nope/x.json cannot be read: there is no such file",
+	} {
+		_, err := a.readFile(name)
+		require.Equal(t, want, refusalOf(err).message)
+	}
 }

@@ -24,7 +24,6 @@ import (
 	"github.com/magi-jig/magi-jig/jig/internal/review"
 	"github.com/magi-jig/magi-jig/jig/internal/run0"
 	"github.com/magi-jig/magi-jig/jig/internal/sandbox"
-	"github.com/magi-jig/magi-jig/jig/internal/schema0"
 	"github.com/magi-jig/magi-jig/jig/internal/state"
 	"github.com/magi-jig/magi-jig/jig/internal/tree"
 )
@@ -272,48 +271,6 @@ func targetNames(targets map[string]project.Target) string {
 		}
 	}
 	return strings.Join(names, ", ")
-}
-
-// inputError says where an input does not fit.
-func inputError(raw []byte, err error) error {
-	r := refuse(codeInputInvalid, "the input is not JSON that a Flow can take: "+err.Error())
-	var syntax *json0.Error
-	var invalid *schema0.InvalidError
-	switch {
-	case errors.As(err, &syntax):
-		if syntax.Offset >= 0 {
-			line, column := syntax.Position(raw)
-			r.details = map[string]any{"line": line, "column": column}
-		}
-		r.hint = `a string is JSON only in its quotes: --input '"text"'`
-	case errors.As(err, &invalid):
-		r.message = "the input does not fit the target's contract"
-		if invalid.InstancePointer != "" {
-			r.message += " at " + invalid.InstancePointer
-		}
-		r.message += misfit(invalid) + " (" + invalid.Keyword + ")"
-		r.details = map[string]any{"instancePointer": invalid.InstancePointer, "schemaPointer": invalid.SchemaPointer, "keyword": invalid.Keyword}
-	case errors.Is(err, schema0.ErrLimit):
-		r.message = "the input needs more validation work than the limit"
-	}
-	return r
-}
-
-// misfit says in words what a keyword means, where the keyword alone does not.
-func misfit(e *schema0.InvalidError) string {
-	switch e.Keyword {
-	case "required", "dependentRequired":
-		return ": the member " + e.Missing + " is missing"
-	case "false":
-		return ": nothing is allowed there"
-	case "type":
-		return ": it is of another type"
-	case "anyOf":
-		return ": it is none of what is possible"
-	case "oneOf":
-		return ": it is none of what is possible, or more than one"
-	}
-	return ""
 }
 
 func checkReceive(p *prepared) error {

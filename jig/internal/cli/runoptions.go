@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"regexp"
@@ -47,17 +48,17 @@ func (a *app) readFile(name string) ([]byte, error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, refuse(codeInputInvalid, "the input file cannot be read")
+			return nil, unreadInput(name, err)
 		}
 		defer f.Close()
 		if info, err := f.Stat(); err != nil || info.IsDir() {
-			return nil, refuse(codeInputInvalid, "the input file cannot be read")
+			return nil, unreadInput(name, errors.Join(err, errFolder))
 		}
 		source = f
 	}
 	raw, err := io.ReadAll(io.LimitReader(source, json0.MaxBytes+1))
 	if err != nil {
-		return nil, refuse(codeInputInvalid, "the input cannot be read")
+		return nil, unreadInput(name, err)
 	}
 	return raw, nil
 }

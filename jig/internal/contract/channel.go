@@ -85,17 +85,20 @@ func ParseChannel(raw []byte) (*Channel, error) {
 	if err := noNull(canonical, "", 1); err != nil {
 		return nil, err
 	}
+	if err := channelShape.check(canonical, ""); err != nil {
+		return nil, err
+	}
 	var f channelFile
 	if err := json0.Decode(canonical, &f); err != nil {
 		return nil, because("", err)
 	}
 	switch {
 	case f.Schema == nil || *f.Schema != ChannelSchema:
-		return nil, wrong("/$schema", "a channel descriptor names "+ChannelSchema)
+		return nil, wrong("/$schema", "this member has to be there, as "+ChannelSchema)
 	case f.ID == nil || !validID(*f.ID):
-		return nil, wrong("/id", "an https name with two labels and a path is needed")
+		return nil, wrong("/id", idWords)
 	case f.Version == nil || !validVersion(*f.Version):
-		return nil, wrong("/version", "three numbers joined by dots are needed")
+		return nil, wrong("/version", versionWords)
 	case f.Semantics == nil || *f.Semantics == "" || len(*f.Semantics) > maxText:
 		return nil, wrong("/semantics", fmt.Sprintf("a text of 1 to %d bytes is needed", maxText))
 	case f.Item == nil:

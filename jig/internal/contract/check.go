@@ -2,6 +2,8 @@ package contract
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -10,7 +12,7 @@ import (
 
 // ErrOutcome is a result that is no {outcome, output} or has an outcome that the
 // contract does not declare.
-var ErrOutcome = errors.New("the result is not an outcome that the contract declares")
+var ErrOutcome = errors.New("the result has no outcome that the contract declares")
 
 // Result is what an invocation gives.
 type Result struct {
@@ -40,7 +42,7 @@ func (i *Invocation) CheckResult(value []byte) (Result, error) {
 			return Result{}, ErrOutcome
 		}
 		if _, declared := i.Outcomes[*r.Outcome]; !declared {
-			return Result{}, ErrOutcome
+			return Result{}, fmt.Errorf("%w: %s", ErrOutcome, strings.Join(append([]string{Done}, sortedKeys(i.Outcomes)...), ", "))
 		}
 	}
 	if i != nil && i.result != nil {

@@ -5,6 +5,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/magi-jig/magi-jig/jig/internal/schema0"
 )
 
 // Identity names an exact descriptor. Digest is "sha256:" and 64 hex digits.
@@ -48,16 +52,29 @@ func digest(domain string, preimage []byte) string {
 
 // Error says where a descriptor is wrong. Pointer is a JSON pointer into it.
 type Error struct {
+	File    string // path of the channel descriptor it is in, as the contract refers to it; empty: none
 	Pointer string
 	Reason  string // one line for a person
 	cause   error
 }
 
 func (e *Error) Error() string {
-	if e.Pointer == "" {
-		return e.Reason
+	reason := e.Reason
+	if e.Pointer != "" {
+		reason = "at " + strings.Map(visible, e.Pointer) + ": " + reason
 	}
-	return "at " + e.Pointer + ": " + e.Reason
+	if e.File != "" {
+		reason = e.File + ": " + reason
+	}
+	return reason
+}
+
+// visible keeps a message on its line, whatever names an author has chosen.
+func visible(r rune) rune {
+	if unicode.IsControl(r) {
+		return '?'
+	}
+	return r
 }
 
 // Unwrap returns what is under the error: [ErrUnsupported], a
@@ -70,6 +87,15 @@ var ErrUnsupported = errors.New("contract: not supported")
 
 func wrong(pointer, reason string) error { return &Error{Pointer: pointer, Reason: reason} }
 
+// because is a refusal of what stands at pointer, or of the place below it that
+// the cause names.
 func because(pointer string, cause error) error {
-	return &Error{Pointer: pointer, Reason: cause.Error(), cause: cause}
+	e := &Error{Pointer: pointer, Reason: withoutPlace(cause), cause: cause}
+	var schema *schema0.CompileError
+	if errors.As(cause, &schema) {
+		if e.Reason = schema.Words(); schema.Pointer != "" {
+			e.Pointer = schema.Pointer
+		}
+	}
+	return e
 }

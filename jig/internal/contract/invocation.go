@@ -87,18 +87,21 @@ func ParseInvocation(raw []byte, load func(path string) ([]byte, error)) (*Invoc
 	if err := noNull(canonical, "", 1); err != nil {
 		return nil, err
 	}
+	if err := invocationShape.check(canonical, ""); err != nil {
+		return nil, err
+	}
 	var f invocationFile
 	if err := json0.Decode(canonical, &f); err != nil {
 		return nil, because("", err)
 	}
 	if f.Schema == nil || *f.Schema != InvocationSchema {
-		return nil, wrong("/$schema", "an invocation contract names "+InvocationSchema)
+		return nil, wrong("/$schema", "this member has to be there, as "+InvocationSchema)
 	}
 	if f.Operations != nil {
 		if f.Input != nil || f.Result != nil || f.Outcomes != nil || f.Channels != nil || f.Attachments != nil || f.Features != nil {
 			return nil, wrong("/operations", "operations stand without the members of a single operation")
 		}
-		return nil, &Error{"/operations", "contracts with named operations are not supported", ErrUnsupported}
+		return nil, &Error{Pointer: "/operations", Reason: "contracts with named operations are not supported", cause: ErrUnsupported}
 	}
 	i := &Invocation{Features: f.Features, Outcomes: f.Outcomes, Attachments: f.Attachments, Ports: map[string]Port{}}
 	if err := i.header(&f); err != nil {
@@ -161,9 +164,9 @@ func (i *Invocation) header(f *invocationFile) error {
 	case (f.ID == nil) != (f.Version == nil):
 		return wrong("/id", "id and version stand together or not at all")
 	case f.ID != nil && !validID(*f.ID):
-		return wrong("/id", "an https name with two labels and a path is needed")
+		return wrong("/id", idWords)
 	case f.Version != nil && !validVersion(*f.Version):
-		return wrong("/version", "three numbers joined by dots are needed")
+		return wrong("/version", versionWords)
 	case f.ID == nil && f.Features != nil:
 		return wrong("/features", "only a named contract has features")
 	}
@@ -179,7 +182,7 @@ func (i *Invocation) header(f *invocationFile) error {
 		}
 		for _, name := range sortedKeys(texts.m) {
 			if !LocalName(name) {
-				return wrong("/"+texts.name, "a name is lower-case words joined by hyphens")
+				return wrong(string(jsontext.Pointer("/"+texts.name).AppendToken(name)), "a name is lower-case words joined by single hyphens")
 			}
 			if !textScalars(texts.m[name], maxText) {
 				return wrong("/"+texts.name+"/"+name, fmt.Sprintf("a text of 1 to %d characters is needed", maxText))
@@ -196,7 +199,7 @@ func (i *Invocation) header(f *invocationFile) error {
 	}
 	for _, name := range sortedKeys(f.Attachments) {
 		if access := f.Attachments[name]; !LocalName(name) || access != "read" && access != "read-write" {
-			return wrong("/attachments", "an attachment has a lower-case name and is read or read-write")
+			return wrong(string(jsontext.Pointer("/attachments").AppendToken(name)), "an attachment has a lower-case name and is read or read-write")
 		}
 	}
 	return nil
@@ -219,7 +222,7 @@ func (i *Invocation) ports(f *invocationFile, set *schema0.Set, load func(string
 	for _, name := range sortedKeys(files) {
 		at := "/channels/" + name
 		if !LocalName(name) {
-			return nil, wrong("/channels", "a channel's name is lower-case words joined by hyphens")
+			return nil, wrong(string(jsontext.Pointer("/channels").AppendToken(name)), "a channel's name is lower-case words joined by single hyphens")
 		}
 		file := files[name]
 		p, err := port(file, at)
@@ -243,7 +246,7 @@ func (i *Invocation) ports(f *invocationFile, set *schema0.Set, load func(string
 		if file.Contract != nil {
 			p.Reference = strings.TrimPrefix(*file.Contract, "./")
 			if p.Contract, err = channelAt(p.Reference, load); err != nil {
-				return nil, because(at+"/contract", err)
+				return nil, inDescriptor(at+"/contract", p.Reference, err)
 			}
 			p.Item = p.Contract.Item
 			if descriptors[p.Reference] = p.Contract.canonical; len(descriptors) > MaxChannels {
@@ -265,7 +268,7 @@ func port(file portFile, at string) (Port, error) {
 		return p, wrong(at, "a channel has a schema or a contract, not both")
 	}
 	if file.Contract != nil && !ValidReference(*file.Contract) {
-		return p, wrong(at+"/contract", `a reference is "./" and a plain path downward`)
+		return p, wrong(at+"/contract", referenceWords)
 	}
 	if file.Delivery != nil {
 		if p.Delivery = *file.Delivery; p.Delivery != Direct && p.Delivery != Broadcast {
@@ -289,9 +292,21 @@ func channelAt(reference string, load func(string) ([]byte, error)) (*Channel, e
 	}
 	raw, err := load(path.Clean(reference))
 	if err != nil {
-		return nil, errors.New("the descriptor cannot be read")
+		return nil, fmt.Errorf("the channel descriptor ./%s cannot be read: %w", reference, err)
 	}
 	return ParseChannel(raw)
+}
+
+// inDescriptor is a refusal of the channel descriptor that a contract refers to at
+// pointer: in the descriptor itself where it could be read.
+func inDescriptor(pointer, reference string, err error) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return because(pointer, err)
+	}
+	inside := *e
+	inside.File = reference
+	return &inside
 }
 
 // hasReference looks for $ref or $defs as a member name anywhere below. A

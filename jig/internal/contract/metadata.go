@@ -54,8 +54,11 @@ var metadataMembers = []string{"name", "description", "uses", "supports", "licen
 // ParseMetadata reads FLOW.meta.json.
 func ParseMetadata(raw []byte) (*Metadata, error) {
 	members := map[string]jsontext.Value{}
-	if err := metadataLimits.Decode(raw, &members); err != nil {
+	if err := metadataLimits.Check(raw); err != nil {
 		return nil, because("", err)
+	}
+	if err := json0.Decode(raw, &members); err != nil {
+		return nil, metadataShape.check(raw, "")
 	}
 	m := &Metadata{Uses: map[string]Use{}}
 	known := map[string]jsontext.Value{}
@@ -77,13 +80,16 @@ func ParseMetadata(raw []byte) (*Metadata, error) {
 	if err := noNull(b, "", 3); err != nil {
 		return nil, err
 	}
+	if err := metadataShape.check(b, ""); err != nil {
+		return nil, err
+	}
 	var f metadataFile
 	if err := json0.Decode(b, &f); err != nil {
 		return nil, because("", err)
 	}
 	if f.Name != nil {
 		if m.Name = *f.Name; !LocalName(m.Name) {
-			return nil, wrong("/name", "a name is lower-case words joined by hyphens")
+			return nil, wrong("/name", "a name is lower-case words joined by single hyphens")
 		}
 	}
 	if f.Description != nil {
@@ -106,7 +112,7 @@ func ParseMetadata(raw []byte) (*Metadata, error) {
 func use(slot string, f useFile) (u Use, err error) {
 	at := "/uses/" + slot
 	if !LocalName(slot) {
-		return u, wrong("/uses", "a slot's name is lower-case words joined by hyphens")
+		return u, wrong(string(jsontext.Pointer("/uses").AppendToken(slot)), "a slot's name is lower-case words joined by single hyphens")
 	}
 	if f.Contract == nil {
 		if f.Requires != nil {
@@ -115,7 +121,7 @@ func use(slot string, f useFile) (u Use, err error) {
 		return u, nil
 	}
 	if u.Contract = *f.Contract; !ValidReference(u.Contract) {
-		return u, wrong(at+"/contract", `a reference is "./" and a plain path downward`)
+		return u, wrong(at+"/contract", referenceWords)
 	}
 	u.Requires, err = featureNames(f.Requires, at+"/requires")
 	return u, err
@@ -137,7 +143,7 @@ func featureNames(names []string, at string) ([]string, error) {
 func (i *Invocation) CheckFeatures(names []string, at string) error {
 	for _, name := range names {
 		if i == nil || i.Features[name] == "" {
-			return wrong(at, "the contract has no feature "+name)
+			return wrong(at, "the contract declares no feature "+name+" under its features")
 		}
 	}
 	return nil

@@ -43,6 +43,13 @@ func all(s string, ok func(byte) bool) bool {
 	return true
 }
 
+// What is expected of an id and of a version.
+const (
+	idWords        = `a name in lower case such as "https://example.org/contracts/helper" is needed`
+	referenceWords = `a reference is "./" and a plain path downward, such as "./contract.json"`
+	versionWords   = `three numbers joined by dots are needed, such as "1.0.0"`
+)
+
 // validID says whether s is a contract id: https, at least two lower-case DNS
 // labels, at least one plain path segment, and nothing else (run-0 5.3). It is
 // a name; nothing is ever fetched from it.

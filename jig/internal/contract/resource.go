@@ -40,7 +40,7 @@ func Resource(i Identity) (id ResourceID, known bool, err error) {
 		}
 	}
 	if known {
-		err = &Error{"", "this revision of " + i.ID + " is not one that this host implements", ErrUnsupported}
+		err = &Error{Reason: "this revision of " + i.ID + " is not one that this host implements", cause: ErrUnsupported}
 	}
 	return id, known, err
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -319,6 +320,38 @@ func TestDescriptorsAreReadWithThePackage(t *testing.T) {
 		_, err := capture(t, files)
 		require.Error(t, err, name)
 	}
+}
+
+// A refusal has the file, the place in it and the name of what is wrong.
+func TestARefusalOfADescriptorHasItsPlace(t *testing.T) {
+	const head = `{"$schema":"https://flow.jig.md/schemas/invocation-contract-0.schema.json",` + "\n"
+	port := head + `"channels":{"events":{"direction":"send","contract":"./channels/e.json"}}}`
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"a member of a slot":    {map[string]string{"FLOW.meta.json": "{\n \"uses\": {\"a\": {\"contrat\": 1}}}"}, "FLOW.meta.json:2:17: at /uses/a/contrat: this member is not known here"},
+		"a file that is absent": {map[string]string{"FLOW.meta.json": `{"uses":{"a":{"contract":"./no.json"}}}`}, "FLOW.meta.json:1:15: at /uses/a/contract: ./no.json is no file of the package"},
+		"a feature":             {map[string]string{"FLOW.meta.json": `{"supports":["x"]}`}, "FLOW.meta.json:1:2: at /supports: the contract declares no feature x"},
+		"a contract without id": {map[string]string{"FLOW.meta.json": `{"uses":{"a":{"contract":"./c.json"}}}`, "c.json": head + `"input":true}`}, "c.json: slot a needs a named contract"},
+		"no JSON":               {map[string]string{"FLOW.meta.json": "{\n,}"}, "FLOW.meta.json:2:1: not JSON: a member name is missing"},
+		"a keyword":             {map[string]string{"FLOW.contract.json": head + `"input":{"pattern":"x"}}`}, "FLOW.contract.json:2:10: at /input/pattern: this keyword"},
+		"no channel descriptor": {map[string]string{"FLOW.contract.json": port}, "FLOW.contract.json:2:42: at /channels/events/contract: the channel descriptor ./channels/e.json cannot be read: channels/e.json: it is missing"},
+		"a channel descriptor":  {map[string]string{"FLOW.contract.json": port, "channels/e.json": "{\n\"id\":1}"}, "channels/e.json:2:1: at /id: a string is needed, not a number"},
+		"a used channel":        {map[string]string{"FLOW.meta.json": `{"uses":{"a":{"contract":"./sub/c.json"}}}`, "sub/c.json": port, "sub/channels/e.json": "[]"}, "sub/channels/e.json: an object is needed"},
+		"settings":              {map[string]string{"settings.schema.json": "{\n\"type\":1}"}, "settings.schema.json:1:1: at /$schema: this member has to be there"},
+	} {
+		_, err := capture(t, join(map[string]string{"FLOW.ts": ""}, c.files))
+		require.ErrorContains(t, err, c.want, name)
+	}
+}
+
+func join(all ...map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, m := range all {
+		maps.Copy(out, m)
+	}
+	return out
 }
 
 func TestWhatIsNotExecutedSaysWhy(t *testing.T) {

@@ -3,6 +3,7 @@ package flowpkg
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -52,7 +53,7 @@ func (p *Package) CheckSettings(value []byte) error {
 		return p.settings.Validate(value)
 	}
 	if same, err := json0.Equal(value, []byte("{}")); err != nil || !same {
-		return errors.New("the package has no settings.schema.json, so only {} is allowed")
+		return errors.New("the package has no settings.schema.json, so there can be no settings")
 	}
 	return nil
 }
@@ -100,16 +101,16 @@ func read(dir, digest string) (*Package, error) {
 	has := func(name string) bool {
 		return slices.ContainsFunc(files, func(f found) bool { return f.Path == name })
 	}
+	var metadata []byte
 	if has(metadataFile) {
 		if p.Entry == "FLOW.md" {
 			return nil, refuse(metadataFile, "a Markdown package keeps its metadata in FLOW.md")
 		}
-		raw, err := readSmall(root, metadataFile)
-		if err != nil {
+		if metadata, err = readSmall(root, metadataFile); err != nil {
 			return nil, err
 		}
-		if p.Metadata, err = contract.ParseMetadata(raw); err != nil {
-			return nil, located(metadataFile, raw, err)
+		if p.Metadata, err = contract.ParseMetadata(metadata); err != nil {
+			return nil, located(metadataFile, metadata, err)
 		}
 	}
 	if has(contractFile) {
@@ -118,22 +119,27 @@ func read(dir, digest string) (*Package, error) {
 		}
 	}
 	if err := p.Contract.CheckFeatures(p.Metadata.Supports, "/supports"); err != nil {
-		return nil, located(metadataFile, nil, err)
+		return nil, located(metadataFile, metadata, err)
 	}
 	for slot, use := range p.Metadata.Uses {
 		if use.Contract == "" {
 			p.Uses[slot] = nil
 			continue
 		}
-		i, err := invocation(root, strings.TrimPrefix(use.Contract, "./"))
+		at := "/uses/" + slot // a slot's name needs no escape
+		name := strings.TrimPrefix(use.Contract, "./")
+		if !has(name) {
+			return nil, located(metadataFile, metadata, &contract.Error{Pointer: at + "/contract", Reason: use.Contract + " is no file of the package"})
+		}
+		i, err := invocation(root, name)
 		if err != nil {
 			return nil, err
 		}
 		if !i.Identity.Named() {
-			return nil, refuse(use.Contract, "a slot needs a named contract, and this one has no id")
+			return nil, refuse(name, "slot "+slot+" needs a named contract, and this one has no id and version")
 		}
 		if err := i.CheckFeatures(use.Requires, "/uses/"+slot+"/requires"); err != nil {
-			return nil, located(metadataFile, nil, err)
+			return nil, located(metadataFile, metadata, err)
 		}
 		p.Uses[slot] = i
 	}
@@ -158,17 +164,42 @@ func invocation(root *os.Root, name string) (*contract.Invocation, error) {
 		return nil, err
 	}
 	i, err := contract.ParseInvocation(raw, func(p string) ([]byte, error) { return readSmall(root, path.Join(path.Dir(name), p)) })
+	var inside *contract.Error
+	if errors.As(err, &inside) && inside.File != "" {
+		name = path.Join(path.Dir(name), inside.File)
+		if raw, err = readSmall(root, name); err != nil {
+			return nil, err
+		}
+		here := *inside
+		here.File = ""
+		err = &here
+	}
 	if err != nil {
 		return nil, located(name, raw, err)
 	}
 	return i, nil
 }
 
-// located puts the line and column of a JSON error beside the path.
+// located puts the line and column beside the path: those of the JSON that is
+// wrong, or of the part that err names.
 func located(name string, raw []byte, err error) error {
 	e := &Error{Path: name, Reason: err.Error(), cause: err}
 	var j *json0.Error
-	if errors.As(err, &j) && raw != nil {
+	var part *contract.Error
+	var schema *schema0.CompileError
+	pointer := ""
+	switch {
+	case errors.As(err, &part):
+		pointer = part.Pointer
+	case errors.As(err, &schema):
+		pointer = schema.Pointer
+	case errors.As(err, &j):
+		e.Reason = j.Unwrap().Error() + ": " + j.Detail
+	}
+	switch {
+	case pointer != "":
+		e.Line, e.Column = contract.Position(raw, pointer)
+	case errors.As(err, &j) && j.Offset >= 0 && raw != nil:
 		e.Line, e.Column = j.Position(raw)
 	}
 	return e
@@ -176,8 +207,11 @@ func located(name string, raw []byte, err error) error {
 
 func readSmall(root *os.Root, name string) ([]byte, error) {
 	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|nonblock, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, refuse(name, "it is missing")
+	}
 	if err != nil {
-		return nil, refuse(name, "it is missing or cannot be read")
+		return nil, refuse(name, "it cannot be read")
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxDescriptor+1))

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/magi-jig/magi-jig/acpframing/json0"
+	"github.com/magi-jig/magi-jig/jig/internal/contract"
 	"github.com/magi-jig/magi-jig/jig/internal/engine/author"
 	"github.com/magi-jig/magi-jig/jig/internal/engine/declare"
 	"github.com/magi-jig/magi-jig/jig/internal/flowpkg"
@@ -80,7 +82,14 @@ func (p *problems) err(path string, raw []byte, err error) {
 		if errors.Is(err, author.ErrFeature) {
 			d.Code = CodeFeatureUnavailable
 		}
-		d.Line, d.Column = position(raw, declared.Pointer)
+		d.Line, d.Column = contract.Position(raw, declared.Pointer)
+		var syntax *json0.Error
+		if errors.As(err, &syntax) && declared.Pointer == "" {
+			d.Message = syntax.Unwrap().Error() + ": " + syntax.Detail
+			if raw != nil && syntax.Offset >= 0 {
+				d.Line, d.Column = syntax.Position(raw)
+			}
+		}
 		p.add(d)
 	case errors.As(err, &packaged):
 		d := Diagnostic{Code: CodeDeclarationInvalid, Message: packaged.Reason, Path: path, Line: packaged.Line, Column: packaged.Column}
@@ -91,6 +100,20 @@ func (p *problems) err(path string, raw []byte, err error) {
 	default:
 		p.add(Diagnostic{Code: CodeDeclarationInvalid, Message: err.Error(), Path: path})
 	}
+}
+
+// exported adds what is wrong with the default export of a declaration that should
+// be what define gives, and is not.
+func (p *problems) exported(path, define string, err error) {
+	var e *author.Error
+	if !errors.As(err, &e) || errors.Is(err, author.ErrFeature) {
+		p.err(path, nil, err)
+		return
+	}
+	p.add(Diagnostic{
+		Code: CodeDeclarationInvalid, Path: path, Message: "its default export is not what " + define + " gives: " + e.Error(),
+		Hint: "write export default " + define + "({ … })",
+	})
 }
 
 func (p *problems) refusal() error {

@@ -60,7 +60,7 @@ func (l *loader) members(s *author.Source, found *[]string, pick func(dir string
 	for _, p := range s.Paths {
 		if !s.Discover {
 			if err := l.member(p); err != nil {
-				l.problems.declaration(p, "%s", err.Error())
+				l.problems.declaration(p, "%s names it: %s", l.declaration(), err.Error())
 				continue
 			}
 			*found = append(*found, p)

@@ -60,13 +60,21 @@ func (k *linker) finish(d *draft) error {
 // maxReason bounds a reason that is made of others.
 const maxReason = 1000
 
+// otherGrants are those that there are, for whoever named another.
+func (k *linker) otherGrants() string {
+	if len(k.grants) == 0 {
+		return "; a grant is a file such as grants/<name>.json that the grants of " + k.declaration() + " name"
+	}
+	return "; there are " + list(slices.Sorted(maps.Keys(k.grants)))
+}
+
 // grant fills a slot with a resource.
 func (k *linker) grant(ctx context.Context, d *draft, name string, need *contract.Invocation, explicit author.Slot) (Slot, error) {
 	none := Slot{Kind: KindNone}
 	g := explicit.Inline
 	if g == nil {
 		if g = k.grants[explicit.Grant]; g == nil {
-			k.problems.declaration(d.place, "slots.%s: there is no grant %s", name, explicit.Grant)
+			k.problems.declaration(d.place, "slots.%s: there is no grant %s%s", name, explicit.Grant, k.otherGrants())
 			return none, nil
 		}
 	}

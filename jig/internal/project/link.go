@@ -13,6 +13,7 @@ import (
 	"github.com/magi-jig/magi-jig/jig/internal/contract"
 	"github.com/magi-jig/magi-jig/jig/internal/engine/author"
 	"github.com/magi-jig/magi-jig/jig/internal/flowpkg"
+	"github.com/magi-jig/magi-jig/jig/internal/schema0"
 )
 
 // draft is a target that is being linked.
@@ -118,21 +119,14 @@ func (k *linker) checkDefaults() {
 	}
 }
 
-func (k *linker) declaration() string {
-	if _, data := k.files.bytes[dataName]; data {
-		return dataName
-	}
-	return moduleName
-}
-
 // fill decides what fills each slot of d, looking at no other slot.
 func (k *linker) fill(ctx context.Context, d *draft) error {
 	d.slots = map[string]Slot{}
 	if err := d.pkg.CheckSettings(d.settings); err != nil {
 		if d.explicit != nil {
-			k.problems.declaration(d.place, "settings: %s (INVALID_SETTINGS)", err.Error())
+			k.problems.declaration(d.place, "settings%s (INVALID_SETTINGS)", misfit(err))
 		}
-		d.reason = "it needs settings, which a Binding gives: " + err.Error()
+		d.reason = "it needs settings, which a Binding gives" + misfit(err)
 	}
 	if len(d.pkg.Contract.Attachments) > 0 {
 		d.reason = "its contract has attachments, which this host does not offer"
@@ -146,7 +140,7 @@ func (k *linker) fill(ctx context.Context, d *draft) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.explicit)) {
 		if _, declared := d.pkg.Uses[name]; !declared {
-			k.problems.declaration(d.place, "slots: the package %s declares no slot %s", d.path, name)
+			k.problems.declaration(d.place, "slots.%s: the package %s declares no such slot%s", name, d.path, slotsOf(d.pkg))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.pkg.Uses)) {
@@ -173,6 +167,33 @@ func (k *linker) fill(ctx context.Context, d *draft) error {
 	}
 	return nil
 }
+
+// misfit says where settings are wrong, and how.
+func misfit(err error) string {
+	var invalid *schema0.InvalidError
+	if errors.As(err, &invalid) {
+		return strings.ReplaceAll(invalid.InstancePointer, "/", ".") + ": " + invalid.Words()
+	}
+	return ": " + err.Error()
+}
+
+// slotsOf are the slots of a package, for whoever named another.
+func slotsOf(p *flowpkg.Package) string {
+	if len(p.Uses) == 0 {
+		return `; its FLOW.meta.json has none under "uses"`
+	}
+	return "; it has " + list(slices.Sorted(maps.Keys(p.Uses)))
+}
+
+// list is a few names.
+func list(names []string) string {
+	if len(names) > maxListed {
+		return strings.Join(names[:maxListed], ", ") + " and others"
+	}
+	return strings.Join(names, ", ")
+}
+
+const maxListed = 8
 
 func (k *linker) explicitTarget(d *draft, name string, need *contract.Invocation, target author.Selector) Slot {
 	to := k.drafts[target.String()]

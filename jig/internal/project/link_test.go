@@ -142,8 +142,10 @@ func TestASlotValueIsASelectorOrAGrant(t *testing.T) {
 		_, err := load(t, with(files, "bindings/b.ts", binding("flows/fetch", `{"web":`+value+`}`)))
 		require.Equal(t, fine, err == nil, "%s: %v", value, err)
 	}
-	require.Equal(t, []string{"bindings/b.ts PROJECT_DECLARATION_INVALID: slots: the package flows/fetch declares no slot other"},
+	require.Equal(t, []string{"bindings/b.ts PROJECT_DECLARATION_INVALID: slots.other: the package flows/fetch declares no such slot; it has web"},
 		refused(t, with(files, "bindings/b.ts", binding("flows/fetch", `{"web":`+web+`,"other":`+web+`}`))))
+	require.Equal(t, []string{"bindings/b.ts PROJECT_DECLARATION_INVALID: slots.web: there is no grant none; there are docs"},
+		refused(t, with(files, "bindings/b.ts", binding("flows/fetch", `{"web":"grant:none"}`))))
 	m := meaning(t, with(files, "bindings/a.ts", binding("flows/fetch", `{"web":"grant:docs"}`), "bindings/b.ts", binding("flows/fetch", `{"web":`+web+`}`)))
 	require.Equal(t, "docs", m.Targets["binding:a"].Slots["web"].Name)
 	require.Equal(t, m.Targets["binding:a"].Request, m.Targets["binding:b"].Request, "the same grant, wherever it stands")
@@ -233,7 +235,7 @@ func TestSettingsAreCheckedAtReview(t *testing.T) {
 	require.Contains(t, m.Targets["flow:flows/x"].Reason, "it needs settings")
 	said := refused(t, with(files, "bindings/b.ts", `{"kind":"package","package":"flows/x","settings":{"limit":"3"}}`))
 	require.Len(t, said, 1)
-	require.Contains(t, said[0], "bindings/b.ts PROJECT_DECLARATION_INVALID: settings: ")
+	require.Contains(t, said[0], "bindings/b.ts PROJECT_DECLARATION_INVALID: settings.limit: it is of another type; wanted is integer")
 	require.Contains(t, said[0], "(INVALID_SETTINGS)")
 	require.Len(t, refused(t, with(hello, "bindings/b.ts", `{"kind":"package","package":"flows/hello","settings":{"limit":3}}`)), 1, "without a schema only {} passes")
 }

@@ -117,7 +117,7 @@ func (l *loader) declare(ctx context.Context) error {
 			return err
 		}
 		if l.project, err = author.ParseProject(value); err != nil {
-			l.problems.err(moduleName, nil, err)
+			l.problems.exported(moduleName, "defineJig", err)
 			return nil
 		}
 	case data:
@@ -152,7 +152,7 @@ func (l *loader) declare(ctx context.Context) error {
 		}
 		b, err := author.ParseBinding(value)
 		if err != nil {
-			l.problems.err(p, nil, err)
+			l.problems.exported(p, "defineBinding", err)
 			continue
 		}
 		l.bindings[id] = b
@@ -164,6 +164,14 @@ func (l *loader) declare(ctx context.Context) error {
 		l.problems.declaration("", "the project has %d targets; %d is the most", n, MaxTargets)
 	}
 	return nil
+}
+
+// declaration is the file that says what the project is made of.
+func (l *loader) declaration() string {
+	if _, data := l.files.bytes[dataName]; data {
+		return dataName
+	}
+	return moduleName
 }
 
 // parseData reads jig.json, which has the form of defineJig's argument or of its

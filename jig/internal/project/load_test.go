@@ -139,16 +139,16 @@ func TestALinkedMemberIsRefused(t *testing.T) {
 	require.NoError(t, os.Symlink("../elsewhere/web.json", filepath.Join(dir, "grants/linked.json")))
 	_, err := Load(t.Context(), options(t, dir))
 	require.Equal(t, []string{
-		"flows/linked PROJECT_DECLARATION_INVALID: links are not followed",
-		"bindings/linked.ts PROJECT_DECLARATION_INVALID: links are not followed",
-		"grants/linked.json PROJECT_DECLARATION_INVALID: links are not followed",
+		"flows/linked PROJECT_DECLARATION_INVALID: jig.ts names it: links are not followed",
+		"bindings/linked.ts PROJECT_DECLARATION_INVALID: jig.ts names it: links are not followed",
+		"grants/linked.json PROJECT_DECLARATION_INVALID: jig.ts names it: links are not followed",
 	}, lines(t, err))
 
 	// A link above a member is one as well.
 	dir = write(t, map[string]string{"jig.ts": `{"flows":{"kind":"members","paths":["flows/hello"]}}`, "elsewhere/hello/FLOW.ts": code})
 	require.NoError(t, os.Symlink("elsewhere", filepath.Join(dir, "flows")))
 	_, err = Load(t.Context(), options(t, dir))
-	require.Equal(t, []string{"flows/hello PROJECT_DECLARATION_INVALID: links are not followed"}, lines(t, err))
+	require.Equal(t, []string{"flows/hello PROJECT_DECLARATION_INVALID: jig.ts names it: links are not followed"}, lines(t, err))
 
 	// And so is a declaration itself.
 	dir = write(t, map[string]string{"elsewhere.ts": "{}"})
@@ -159,7 +159,7 @@ func TestALinkedMemberIsRefused(t *testing.T) {
 }
 
 func TestAMemberOfAnotherCaseIsNotThere(t *testing.T) {
-	require.Equal(t, []string{"flows/Hello PROJECT_DECLARATION_INVALID: it is not there: its name is hello, and case matters"},
+	require.Equal(t, []string{"flows/Hello PROJECT_DECLARATION_INVALID: jig.ts names it: it is not there: its name is hello, and case matters"},
 		refused(t, with(hello, "jig.ts", `{"flows":{"kind":"members","paths":["flows/Hello"]}}`)))
 }
 

@@ -39,10 +39,13 @@ type CompileError struct {
 
 func (e *CompileError) Error() string {
 	if e.Pointer == "" {
-		return string(e.Code) + ": " + e.Reason
+		return e.Words()
 	}
-	return string(e.Code) + " at " + e.Pointer + ": " + e.Reason
+	return "at " + e.Pointer + ": " + e.Words()
 }
+
+// Words are what is wrong, without the place.
+func (e *CompileError) Words() string { return e.Reason + " (" + string(e.Code) + ")" }
 
 // Schema is one compiled schema. It is immutable and safe for concurrent use.
 type Schema struct{ root *node }
@@ -101,7 +104,7 @@ func Standalone(raw []byte) (*Schema, error) {
 	}
 	dialect := v.member["$schema"]
 	if dialect == nil || dialect.kind != kindString || dialect.text != SettingsSchema {
-		return nil, &CompileError{CodeInvalid, "/$schema", "a standalone schema names " + SettingsSchema}
+		return nil, &CompileError{CodeInvalid, "/$schema", "this member has to be there, as " + SettingsSchema}
 	}
 	s := &Set{bytes: len(raw)}
 	if err := s.define(v.member["$defs"], "/$defs"); err != nil {

@@ -112,7 +112,7 @@ func reference(c *compiler, name string, v *value) error {
 		return bad(`a reference is "#/$defs/NAME"`)
 	}
 	if c.n.ref = c.set.defs[target]; c.n.ref == nil {
-		return bad("it names no definition")
+		return bad("there is no definition " + target + " in $defs")
 	}
 	c.n.refName = target
 	return nil
@@ -121,7 +121,7 @@ func reference(c *compiler, name string, v *value) error {
 func annotation(k kind) reader {
 	return func(c *compiler, name string, v *value) error {
 		if v.kind != k {
-			return c.refuse(name, "an annotation of the wrong type")
+			return c.refuse(name, name+" is "+map[kind]string{kindString: "a string", kindArray: "a list"}[k])
 		}
 		return nil
 	}
@@ -136,7 +136,7 @@ func types(c *compiler, name string, v *value) error {
 	}
 	for _, t := range list {
 		if t.kind != kindString || !slices.Contains(typeNames, t.text) {
-			return c.refuse(name, "types are "+strings.Join(typeNames, ", "))
+			return c.refuse(name, "a type is one of "+strings.Join(typeNames, ", "))
 		}
 		if slices.Contains(c.n.types, t.text) {
 			return c.refuse(name, "a type stands twice")
@@ -240,13 +240,13 @@ func dependentRequired(c *compiler, name string, v *value) error {
 
 func (c *compiler) strings(name string, v *value) ([]string, error) {
 	if v.kind != kindArray {
-		return nil, c.refuse(name, "a list of names")
+		return nil, c.refuse(name, name+" takes a list of names")
 	}
 	list := make([]string, 0, len(v.items))
 	seen := make(map[string]bool, len(v.items))
 	for _, item := range v.items {
 		if item.kind != kindString || seen[item.text] {
-			return nil, c.refuse(name, "names are strings and stand once")
+			return nil, c.refuse(name, "the names in "+name+" are strings and stand once")
 		}
 		seen[item.text] = true
 		list = append(list, item.text)
@@ -256,7 +256,7 @@ func (c *compiler) strings(name string, v *value) ([]string, error) {
 
 func counted(c *compiler, name string, v *value) error {
 	if !whole(v) {
-		return c.refuse(name, "a whole number from 0")
+		return c.refuse(name, name+" is a whole number from 0")
 	}
 	c.n.bounds = append(c.n.bounds, bound{name, v.number})
 	return nil
@@ -264,7 +264,7 @@ func counted(c *compiler, name string, v *value) error {
 
 func numeric(c *compiler, name string, v *value) error {
 	if v.kind != kindNumber {
-		return c.refuse(name, "a number")
+		return c.refuse(name, name+" is a number")
 	}
 	c.n.bounds = append(c.n.bounds, bound{name, v.number})
 	return nil

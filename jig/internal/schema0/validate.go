@@ -20,6 +20,7 @@ type InvalidError struct {
 	SchemaPointer   string
 	Keyword         string
 	Missing         string // the first member that required or dependentRequired misses
+	Wanted          string // what the schema wants, where it is short; of the schema alone
 }
 
 func (e *InvalidError) Error() string {
@@ -27,7 +28,7 @@ func (e *InvalidError) Error() string {
 	if at == "" {
 		at = "the value"
 	}
-	return at + " does not fit " + e.Keyword + " at " + e.SchemaPointer
+	return at + " does not fit: " + e.Words() + " (" + e.Keyword + " at " + e.SchemaPointer + ")"
 }
 
 // Validate applies s to raw, one JSON/0 document. It returns nil,
@@ -45,7 +46,7 @@ func (s *Schema) Validate(raw []byte) error {
 	if f == nil {
 		return nil
 	}
-	return &InvalidError{pointerTo(v, f.at), f.schema + "/" + f.keyword, f.keyword, f.missing}
+	return &InvalidError{pointerTo(v, f.at), f.schema + "/" + f.keyword, f.keyword, f.missing, f.wanted}
 }
 
 type pair struct{ schema, instance int }
@@ -55,6 +56,7 @@ type failure struct {
 	schema  string
 	keyword string
 	missing string
+	wanted  string
 }
 
 var pass = &failure{} // remembered for pairs that fit
@@ -106,7 +108,11 @@ func (m *meter) keywords(n *node, v *value) *failure {
 			first = f
 		}
 	}
-	fail := func(keyword string) { note(&failure{at: v, schema: n.pointer, keyword: keyword}) }
+	fail := func(keyword string) {
+		if first == nil {
+			note(&failure{at: v, schema: n.pointer, keyword: keyword, wanted: n.wanted(keyword)})
+		}
+	}
 	if n.ref != nil && m.charge(1) {
 		note(m.apply(n.ref, v))
 	}
@@ -222,14 +228,18 @@ func (m *meter) object(n *node, v *value, note func(*failure), fail func(string)
 	if n.required != nil && m.charge(len(n.required)) {
 		for _, name := range n.required {
 			if v.member[name] == nil {
-				note(&failure{v, n.pointer, "required", name})
+				note(&failure{at: v, schema: n.pointer, keyword: "required", missing: name})
 			}
 		}
 	}
 	if n.additional != nil && m.charge(len(v.names)) {
 		for _, name := range v.names {
 			if n.properties[name] == nil {
-				note(m.apply(n.additional, v.member[name]))
+				f := m.apply(n.additional, v.member[name])
+				if f != nil && n.additional.never {
+					f.wanted = n.known()
+				}
+				note(f)
 			}
 		}
 	}
@@ -239,7 +249,7 @@ func (m *meter) object(n *node, v *value, note func(*failure), fail func(string)
 		}
 		for _, name := range n.dependentRequired[trigger] {
 			if m.charge(1) && v.member[name] == nil {
-				note(&failure{v, n.pointer, "dependentRequired", name})
+				note(&failure{at: v, schema: n.pointer, keyword: "dependentRequired", missing: name})
 			}
 		}
 	}

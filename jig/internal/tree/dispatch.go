@@ -24,7 +24,7 @@ func (i *invocation) dispatch(c run0.Call, op *run0.Operation) {
 // perform checks a call in the order of run-0 4.5 and carries it out.
 func (i *invocation) perform(ctx context.Context, c run0.Call) (jsontext.Value, *fault.Error) {
 	if _, declared := i.target.Package.Uses[c.Slot]; !declared {
-		return nil, fault.New(fault.Unavailable, "the package declares no slot "+c.Slot)
+		return nil, fault.New(fault.Unavailable, "the package declares no slot "+c.Slot+` under "uses" in FLOW.meta.json`)
 	}
 	slot := i.target.Slots[c.Slot]
 	switch {
@@ -39,7 +39,7 @@ func (i *invocation) perform(ctx context.Context, c run0.Call) (jsontext.Value, 
 // child runs a child Flow.
 func (i *invocation) child(ctx context.Context, c run0.Call, t *Target) (jsontext.Value, *fault.Error) {
 	if err := t.check(c.Input); err != nil {
-		return nil, err
+		return nil, ofSlot(c.Slot, err)
 	}
 	if err := i.root.broker.Check(i.party, t.Package.Contract.Ports, c.Channels); err != nil {
 		return nil, err
@@ -60,6 +60,14 @@ func (i *invocation) child(ctx context.Context, c run0.Call, t *Target) (jsontex
 		return nil, forParent(err)
 	}
 	return whole(result)
+}
+
+// ofSlot says of which slot an input is that was refused.
+func ofSlot(slot string, err *fault.Error) *fault.Error {
+	if err.Code != fault.InvalidInput {
+		return err
+	}
+	return fault.New(err.Code, "the input of slot "+slot+": "+err.Message)
 }
 
 // whole writes a result as the caller gets it.
@@ -88,7 +96,7 @@ func (i *invocation) resource(ctx context.Context, c run0.Call, g *Grant) (jsont
 	}
 	agreement := r.Contract()
 	if err := agreement.CheckInput(c.Input); err != nil {
-		return nil, fault.New(fault.InvalidInput, err.Error())
+		return nil, ofSlot(c.Slot, fault.New(fault.InvalidInput, err.Error()))
 	}
 	if err := i.root.broker.Check(i.party, agreement.Ports, c.Channels); err != nil {
 		return nil, err

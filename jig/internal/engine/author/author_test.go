@@ -313,7 +313,7 @@ func TestGrants(t *testing.T) {
 		get(`,"bodySchema":true`):                                    "/bodySchema",
 		post(`,"bodySchema":true`):                                   "fine",
 		post(`,"bodySchema":{"type":"object"}`):                      "fine",
-		post(`,"bodySchema":{"pattern":"x"}`):                        "/bodySchema",
+		post(`,"bodySchema":{"pattern":"x"}`):                        "/bodySchema/pattern",
 		post(`,"bodySchema":{"description":"` + strings.Repeat("x", 16_384-18) + `"}`):  "fine",
 		post(`,"bodySchema":{ "description":"` + strings.Repeat("x", 16_384-18) + `"}`): "fine",
 		post(`,"bodySchema":{"description":"` + strings.Repeat("x", 16_384-17) + `"}`):  "/bodySchema",
@@ -384,6 +384,24 @@ func TestDefinitions(t *testing.T) {
 		_, err := c.define([]byte(c.raw))
 		require.Equal(t, c.want, outcome(t, err), c.raw)
 	}
+}
+
+// Whoever misspells a member or a slot is told what there is.
+func TestARefusalSaysWhatThereIs(t *testing.T) {
+	for _, c := range []struct {
+		define    func([]byte) (jsontext.Value, error)
+		raw, want string
+	}{
+		{author.DefineJig, `{"flow":[]}`, "/flow: this member is not known here; it can be flows, bindings, grants, defaultProviders, agents"},
+		{author.DefineBinding, `{"package":"a","slot":{}}`, "/slot: this member is not known here; it can be package, settings, slots"},
+		{author.DefineBinding, `{"package":"a","slots":{"x":"docs"}}`, "/slots/x: a slot takes flow:<path>, binding:<name>, grant:<name> or a grant"},
+		{author.DefineBinding, `{"package":"a","slots":{"x":{"kind":"acp","client":"pi","turns":1}}}`, "/slots/x/turns: this member is not known here; it can be kind, client, model, maxTurns, retainSessions"},
+	} {
+		_, err := c.define([]byte(c.raw))
+		require.EqualError(t, err, c.want)
+	}
+	_, err := author.ParseGrant([]byte(`{"kind":"http","url":"https://a.example/x","method":"POST","bodySchema":{"properties":{"a":{"type":"strng"}}}}`))
+	require.EqualError(t, err, "/bodySchema/properties/a/type: a type is one of null, boolean, number, integer, string, array, object (SCHEMA_INVALID)")
 }
 
 // rule: P-187

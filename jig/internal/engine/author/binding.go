@@ -117,6 +117,9 @@ func readSlot(raw jsontext.Value, pointer string) (Slot, error) {
 		}
 		return Slot{Grant: name}, nil
 	}
+	if kind, _, _ := strings.Cut(value, ":"); !contains([]string{"flow", "binding", "npm"}, kind) {
+		return Slot{}, refuse(pointer, "a slot takes flow:<path>, binding:<name>, grant:<name> or a grant")
+	}
 	target, err := ParseSelector(value, pointer)
 	if err != nil {
 		return Slot{}, err

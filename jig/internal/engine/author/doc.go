@@ -24,6 +24,7 @@ package author
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -116,7 +117,7 @@ func object(raw jsontext.Value, pointer string, need, optional []string) (map[st
 	}
 	for _, name := range sorted(members) {
 		if !contains(need, name) && !contains(optional, name) {
-			return nil, refuse(member(pointer, name), "this member is not known here")
+			return nil, refuse(member(pointer, name), "this member is not known here; it can be "+strings.Join(offered(need, optional), ", "))
 		}
 		if members[name].Kind() == 'n' {
 			return nil, refuse(member(pointer, name), "null is no value here; leave the member out")
@@ -128,6 +129,14 @@ func object(raw jsontext.Value, pointer string, need, optional []string) (map[st
 		}
 	}
 	return members, nil
+}
+
+// offered are the members that an author writes: not what defineBinding adds, and
+// not what is read only to be refused.
+func offered(need, optional []string) []string {
+	return slices.DeleteFunc(slices.Concat(need, optional), func(name string) bool {
+		return name == "attachments" || name == "entrypoint" || name == "kind" && contains(need, "package")
+	})
 }
 
 // text reads a string.

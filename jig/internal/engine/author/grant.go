@@ -1,6 +1,7 @@
 package author
 
 import (
+	"errors"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -175,7 +176,11 @@ func http(raw jsontext.Value, at string) (*HTTP, error) {
 			return nil, refuse(at+"/bodySchema", "it has more than 100 levels")
 		}
 		if _, err := schema0.Embedded(raw); err != nil {
-			return nil, &Error{Pointer: at + "/bodySchema", Reason: err.Error(), cause: err}
+			e := &Error{Pointer: at + "/bodySchema", Reason: err.Error(), cause: err}
+			if schema := (*schema0.CompileError)(nil); errors.As(err, &schema) {
+				e.Pointer, e.Reason = e.Pointer+schema.Pointer, schema.Words()
+			}
+			return nil, e
 		}
 	}
 	return g, nil

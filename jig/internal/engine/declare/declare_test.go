@@ -96,6 +96,7 @@ func TestImportsAreJudgedOnTheSource(t *testing.T) {
 		`const fs = require("fs"); export default fs`:                        "require",
 		`import { x } from "./absent.ts"; export default x`:                  "absent.ts",
 		`import { a } from "./a.ts"; export const b = 1; export default a`:   "circle",
+		`export const a = 1`: "it has no default export",
 	} {
 		p := newProject(t, map[string]string{"jig.ts": text, "a.ts": `import { b } from "./jig.ts"; export const a = b`})
 		r := p.refused("jig.ts")

@@ -230,6 +230,10 @@ func (e *evaluation) thrown(head, stack, limit string) {
 	case "null":
 		e.no = e.problem("its evaluation threw null, which is also what comes of too little memory")
 	}
+	if head == "SyntaxError: Could not find export 'default' in module '/"+e.entry+"'" {
+		e.no = e.problem("it has no default export")
+		e.no.Hint = "write export default before defineJig(…) or defineBinding(…)"
+	}
 	if strings.HasPrefix(head, "ReferenceError: ") {
 		e.no.Hint = "a declaration has the globals of the language and no others: no console, no timers, no files"
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -185,7 +186,25 @@ func (p *Package) Check(entry string) (found []*Problem, files []string) {
 		return b, loader, err
 	}
 	result := api.Build(buildOptions(entry, `{}`, plugin(resolve, load)))
-	return problems(result.Errors, unnamespaced), files
+	return p.asWritten(problems(result.Errors, unnamespaced)), files
+}
+
+// asWritten puts a problem that was found behind the end of a file, in what was
+// added there, to where it is in the file of its author.
+func (p *Package) asWritten(found []*Problem) []*Problem {
+	for i, f := range found {
+		if !f.Syntax || f.Line == 0 {
+			continue
+		}
+		text, err := read(p.fsys, f.Path)
+		if err != nil || f.Line <= 1+bytes.Count(text, []byte("\n")) {
+			continue
+		}
+		if _, no := p.Load(f.Path, false); no != nil {
+			found[i] = no
+		}
+	}
+	return found
 }
 
 // ReadFile reads a file of the package.

@@ -133,6 +133,8 @@ func TestAWholePackageIsJudgedBeforeItRuns(t *testing.T) {
 	got := check("FLOW.ts", "const ä = 1;\nlet x: = 2;")
 	require.Len(t, got, 1)
 	require.Equal(t, `FLOW.ts:2:8: Unexpected "="`, got[0])
+	got = check("FLOW.ts", "import \"./a.ts\";\nlet x = 1;", "a.ts", "function f() {\n  f(")
+	require.Equal(t, []string{"a.ts:2:5: Unexpected end of file"}, got, "not behind the end of the file, where something was added")
 	got = check("FLOW.ts", `const ä = 1; import "node:net";`)
 	require.True(t, strings.HasPrefix(got[0], "FLOW.ts:1:21: "), "columns count characters: %s", got[0])
 	require.Empty(t, check("FLOW.ts", `import "dep";`, "node_modules/dep/index.js", `try { require("net") } catch {} ; import("node:http").catch(() => {})`), "optional dependencies of a dependency are judged when they are asked for")

@@ -1,4 +1,4 @@
-package project
+package contract
 
 import (
 	"bytes"
@@ -8,10 +8,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// position finds where the value that pointer names stands in the JSON document
+// Position finds where the value that pointer names stands in the JSON document
 // raw: line and column from 1, in Unicode scalars. Where it is not there, what
 // would hold it stands for it; without a document both are 0.
-func position(raw []byte, pointer string) (line, column int) {
+func Position(raw []byte, pointer string) (line, column int) {
 	if len(raw) == 0 {
 		return 0, 0
 	}
