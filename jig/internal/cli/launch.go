@@ -154,7 +154,7 @@ func (a *app) lookForDrift(p *prepared) func() {
 			packages[path] = p.content.Meaning.Packages[path]
 		}
 		if differ := project.Drift(a.dir, p.content.Sources, packages); len(differ) > 0 {
-			a.warn("the source differs from what was reviewed (%s); what was reviewed runs", escape(list(differ, 5)))
+			a.warn("the source differs from what was reviewed (%s); what was reviewed runs, and jig review takes the change in", escape(list(differ, 5)))
 		}
 		if lockDrifted(a.dir, p.content) {
 			a.warn("jig.lock is missing or differs; jig review repairs it")
