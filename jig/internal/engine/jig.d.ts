@@ -6,6 +6,12 @@ declare module "@jigging/flow" {
   export type JsonScalar = null | boolean | number | string
   export type JsonValue = JsonScalar | readonly JsonValue[] | { readonly [name: string]: JsonValue }
   export type JsonObject = { readonly [name: string]: JsonValue }
+  /**
+   * A value that a Flow gives away. A member that one branch leaves out and another has
+   * is `undefined` to the compiler, so the type allows it; one that is there and
+   * `undefined` when it is given away is refused.
+   */
+  export type JsonGiven = JsonScalar | readonly JsonGiven[] | { readonly [name: string]: JsonGiven | undefined }
 
   export type AttachmentAccess = "read" | "read-write"
   export interface Attachment {
@@ -16,7 +22,7 @@ declare module "@jigging/flow" {
 
   /** What a Flow comes to. `outcome` is `done` or one that its contract declares. */
   export type RunResult = { readonly outcome: string; readonly output: JsonValue }
-  export type RunHandler = (run: RunContext) => Promise<RunResult>
+  export type RunHandler = (run: RunContext) => Promise<{ readonly outcome: string; readonly output: JsonGiven }>
 
   export interface CallOptions {
     /** Gives the operation up. It is settled at once, as CANCELLED. */
@@ -27,7 +33,7 @@ declare module "@jigging/flow" {
     readonly operationId: string
     /** A slot that FLOW.meta.json declares under `uses`. */
     readonly slot: string
-    readonly input: JsonValue
+    readonly input: JsonGiven
     /** Why, for whoever reads it. It decides nothing. */
     readonly intent?: string
     /** Endpoints to hand over: those that the callee's contract names. */
@@ -73,7 +79,7 @@ declare module "@jigging/flow" {
     readonly delivery: "direct" | "broadcast"
     readonly contract?: ChannelContractIdentity
     /** Settles when the host has accepted the item, not when it was read. */
-    readonly send: (item: JsonValue, options?: CallOptions) => Promise<void>
+    readonly send: (item: JsonGiven, options?: CallOptions) => Promise<void>
     readonly close: (options?: ChannelCloseOptions) => Promise<void>
   }
   /** Read it to its end, close it, or hand it over; otherwise the run fails. */
@@ -105,7 +111,7 @@ declare module "@jigging/flow" {
   export class OperationError extends Error {
     readonly code: OperationErrorCode
     readonly details?: JsonValue
-    constructor(code: OperationErrorCode, message?: string, details?: JsonValue)
+    constructor(code: OperationErrorCode, message?: string, details?: JsonGiven)
   }
 
   /** Serves the one run of this process. Call it once. */
