@@ -62,6 +62,9 @@ func (a *app) call(ctx context.Context, args []string, f callFlags) error {
 	}
 	var tokens []wirev2.Capability
 	info, known := call.Method.Lookup()
+	if known && info.Session == wirev2.Required && f.session == "" {
+		return usagef("%s takes a session: add --session ID; `magid sessions` lists them", call.Method)
+	}
 	if info.Profile {
 		tokens = append(tokens, wirev2.CapabilityApplicationResources)
 	}

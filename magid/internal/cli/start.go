@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/magi-jig/magi-jig/magid/internal/config"
 	"github.com/magi-jig/magi-jig/magid/internal/journal"
 	"github.com/magi-jig/magi-jig/magid/internal/socket"
 	"github.com/magi-jig/magi-jig/wirev2"
@@ -86,6 +87,9 @@ func (a *app) showRunning(path string, status wirev2.DaemonStatusReply, started 
 	if r.PID, err = socket.Holder(path); err != nil {
 		return err
 	}
+	if started {
+		a.sayUnconfigured()
+	}
 	return a.result(r, func() {
 		word := "was already running"
 		if started {
@@ -93,6 +97,18 @@ func (a *app) showRunning(path string, status wirev2.DaemonStatusReply, started 
 		}
 		a.say("magid %s (process %d)\n  socket  %s\n  log     %s", word, r.PID, plain(path), plain(log))
 	})
+}
+
+// sayUnconfigured tells who started a daemon that no turn can run in it. The settings
+// are those that it has read as well; one that somebody else started may have others.
+func (a *app) sayUnconfigured() {
+	cfg, err := config.Load(config.Env{Get: a.getenv})
+	if err != nil {
+		return // they have changed since
+	}
+	if why := cfg.Provider.Unconfigured(); why != "" {
+		_, _ = fmt.Fprintf(a.err, "magid: no turn can run yet: %s\n", why)
+	}
 }
 
 // ask makes a real handshake and asks for the daemon's figures.
