@@ -84,6 +84,10 @@ func whole() (code int, err error) {
 			return 1, fmt.Errorf("%s%w", out, err)
 		}
 	}
+	// The ordinary user may not see the repository.
+	if err := copyFile("../../docs/flows.md", filepath.Join(base, guide)); err != nil {
+		return 1, err
+	}
 	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
 		return 1, err
@@ -101,6 +105,14 @@ func whole() (code int, err error) {
 		}
 	}
 	return 0, nil
+}
+
+func copyFile(from, to string) error {
+	b, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, b, 0o644)
 }
 
 // installed is the folder that `make native` fills.

@@ -51,10 +51,16 @@ type request struct {
 	Ended  string      `json:"ended"`
 }
 
-func newModel(t testing.TB) *model {
+// newModel answers by the last words of the user, or by a script.
+func newModel(t testing.TB, script ...string) *model {
 	t.Helper()
 	m := &model{t: t, log: filepath.Join(t.TempDir(), "requests"), names: serveNames(t)}
-	cmd := exec.Command(filepath.Join(base, "model"), "-tls", "-json", "-by-text", "-with-stdin", "-log", m.log)
+	how := "-by-text"
+	if len(script) > 0 {
+		how = filepath.Join(t.TempDir(), "script")
+		require.NoError(t, os.WriteFile(how, []byte(strings.Join(script, "\n")), 0o644))
+	}
+	cmd := exec.Command(filepath.Join(base, "model"), "-tls", "-json", "-with-stdin", "-log", m.log, how)
 	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()

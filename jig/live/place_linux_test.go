@@ -45,10 +45,10 @@ type place struct {
 //go:embed testdata/probe.ts
 var probe string
 
-// grant is what the tests lend; more is members of it.
-func newPlace(t testing.TB, client, more string) *place {
+// emptyPlace is a folder without a project, and an environment with the client.
+func emptyPlace(t testing.TB, client string, script ...string) *place {
 	t.Helper()
-	p := &place{TB: t, client: client, key: "sk-canary-" + rand.Text(), model: newModel(t)}
+	p := &place{TB: t, client: client, key: "sk-canary-" + rand.Text(), model: newModel(t, script...)}
 	native := filepath.Join(base, "native")
 	home := t.TempDir()
 	p.dir = filepath.Join(home, "project")
@@ -64,7 +64,14 @@ func newPlace(t testing.TB, client, more string) *place {
 	case pi:
 		p.env = append(p.env, "PI_API_KEY="+p.key, "PI_PROVIDER=openai", "PI_MODEL=gpt-5.1")
 	}
-	o := p.in(home).jig("init", p.dir, "--client", client)
+	return p
+}
+
+// newPlace is a project in which the client is lent; more is members of its grant.
+func newPlace(t testing.TB, client, more string) *place {
+	t.Helper()
+	p := emptyPlace(t, client)
+	o := p.in(filepath.Dir(p.dir)).jig("init", p.dir, "--client", client)
 	require.Equal(t, 0, o.exit, "%s", o)
 	grant := fmt.Sprintf(`{ kind: "acp", client: %q%s }`, client, more)
 	files := map[string]string{
