@@ -3,6 +3,7 @@ package live_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -232,4 +233,34 @@ func TestARefusalIsTheClientsLastWordAndItsExitCodeStands(t *testing.T) {
 	o = p.agent("REFUSE").ends(1, "failed")
 	require.Equal(t, `"EXECUTION_FAILED"`, o.member("code"))
 	require.Len(t, p.model.posts(), 2)
+}
+
+// What docs/agents.md says of each client: how the Agent ends when a model refuses, and
+// when its answer hits the model's limit again and again.
+func TestHowAModelEndedIsToldAsFarAsTheClientTellsIt(t *testing.T) {
+	refusal := []string{"reply", "refusal No.", "finish content_filter", "done"}
+	limit := []string{"loop", "reply", "text As much as", "finish length", "usage 3 3", "done"}
+	for _, tc := range []struct {
+		client  string
+		script  []string
+		outcome string // or the code of a failure
+	}{
+		{codex, []string{"reply", "refusal No.", "finish stop", "done"}, `"done"`}, {codex, limit, `"EXECUTION_FAILED"`},
+		{claude, refusal, `"EXECUTION_FAILED"`}, {claude, limit, `"EXECUTION_FAILED"`},
+		{pi, []string{"reply", "refusal No.", "finish stop", "done"}, `"done"`}, {pi, limit, `"limit"`},
+	} {
+		t.Run(tc.client+" "+tc.script[1]+" "+tc.script[2], func(t *testing.T) {
+			p := emptyPlace(t, tc.client, tc.script...)
+			o := p.in(filepath.Dir(p.dir)).jig("init", p.dir, "--client", tc.client)
+			require.Equal(t, 0, o.exit, "%s", o)
+			o = p.jig("review", "--yes", "--allow-authority-changes")
+			require.Equal(t, 0, o.exit, "%s", o)
+			o = p.agent("Do it.")
+			if o.member("status") == `"succeeded"` {
+				require.Equal(t, tc.outcome, o.member("outcome"), "%s", o)
+			} else {
+				require.Equal(t, tc.outcome, o.member("code"), "%s", o)
+			}
+		})
+	}
 }
