@@ -111,6 +111,7 @@ func (s *story) prepare(ctx context.Context) error {
 	if err := native.Link(filepath.Join(s.Agents, "codex", "node_modules", "@openai"), s.path("codex/node_modules/@openai")); err != nil {
 		return fmt.Errorf("codex is not installed; run make native: %w", err)
 	}
+	s.say("jig is being built; the first time takes minutes.\n\n")
 	if _, err := workspace.Go(ctx, s.Root, []string{"CGO_ENABLED=0"}, "build", "-o", s.path("jig"), "./jig"); err != nil {
 		return err
 	}
