@@ -163,19 +163,19 @@ func TestAReviewShowsWhoIsLentWhichClient(t *testing.T) {
 	}, grants(o))
 	require.Equal(t, grants(o), grants(plan))
 	for _, text := range []string{
-		"! + grant       binding:one#native", "binding:one#native is lent codex (from project), model gpt-x (from project), authentication openai-responses-api-key",
-		"executable " + n.at("codex"), "endpoint https://api.openai.com/v1, 3 turns, may keep sessions",
-		"binding:two#native is lent claude (from project), model default (from client)",
+		"! + grant       binding:one#native", "binding:one#native is lent codex client codex, from the project model gpt-x, from the project sign-in openai-responses-api-key",
+		"executable " + n.at("codex"), "endpoint https://api.openai.com/v1 prompts 3 at most in a conversation sessions may be kept",
+		"binding:two#native is lent claude client claude, from the project model default, its own choice",
 	} {
 		require.Contains(t, strings.Join(strings.Fields(o.stderr), " "), strings.Join(strings.Fields(text), " "))
 	}
 	p.jig("review").is(0, "status", `"unchanged"`)
 	details := p.jig("review", "--details")
 	for _, text := range []string{
-		"executable " + n.at("codex") + " sha256:", "helper " + n.at("bwrap") + " sha256:", "requirements /etc/codex/requirements.toml sha256:", "adapter sha256:",
+		"executable " + n.at("codex") + " sha256:", "helper " + n.at("bwrap") + " sha256:", "file requirements /etc/codex/requirements.toml sha256:", "jig's adapter sha256:",
 		`argument "app-server"`, "variable CODEX_HOME=/codex", "variable CLAUDE_CONFIG_DIR=/home/agent/claude",
 	} {
-		require.Contains(t, details.stderr, text)
+		require.Contains(t, strings.Join(strings.Fields(details.stderr), " "), text)
 	}
 	p.clean(o, plan, details, p.jig("status"), p.jig("inspect", "codex"), p.jig("doctor", "pi"))
 }
@@ -325,7 +325,7 @@ func TestAReviewMayChooseAnotherClient(t *testing.T) {
 	require.Equal(t, map[string]any{"client": "argument", "model": "client"}, list[0]["origin"])
 	require.Equal(t, "opus", list[1]["model"], "kept for the client it was written for")
 	require.Equal(t, map[string]any{"client": "argument", "model": "project"}, list[1]["origin"])
-	require.Contains(t, strings.Join(strings.Fields(o.stderr), " "), "is lent claude (from argument; the project has codex with model gpt-x, which is dropped), model default (from client)")
+	require.Contains(t, strings.Join(strings.Fields(o.stderr), " "), "is lent claude client claude, from --agent; the project has codex with model gpt-x, which is dropped model default, its own choice")
 	require.Contains(t, o.stdout, "the model gpt-x was written for codex and is not used with claude")
 	require.Contains(t, o.stdout, `"kind":"grant"`)
 	require.NotContains(t, o.stdout, `"kind":"lock"`)

@@ -205,14 +205,11 @@ func planText(s style, r *reviewed) string {
 		fmt.Fprintf(&b, "  %s %s\n", mark, s.wrap(text, 4))
 	}
 	if len(p.Candidate.Meaning.Targets) == 0 {
-		b.WriteString("  none\n")
+		b.WriteString("  " + s.wrap("none; a Flow is a folder with a FLOW.ts in it, below a folder that flows of jig.ts or jig.json names", 2) + "\n")
 	}
 	for _, g := range grantRecords(p.Candidate) {
-		fmt.Fprintf(&b, "  %s\n", s.wrap(grantLine(g), 4))
-		if !r.o.details {
-			continue
-		}
-		for _, line := range providerLines(g.provider) {
+		fmt.Fprintf(&b, "  %s\n", s.wrap("binding:"+escape(g.Binding)+"#"+escape(g.Slot)+" is lent "+g.Client, 4))
+		for _, line := range grantLines(g, r.o.details) {
 			fmt.Fprintf(&b, "      %s\n", s.wrap(line, 8))
 		}
 	}
@@ -220,117 +217,178 @@ func planText(s style, r *reviewed) string {
 	return b.String()
 }
 
-func grantLine(g grantRecord) string {
+// grantLines say who is lent what, and from whom each part of it comes; whole, with
+// everything that an examined client is started with.
+func grantLines(g grantRecord, whole bool) []string {
 	or := func(p *string, otherwise string) string {
 		if p == nil {
 			return otherwise
 		}
 		return escape(*p)
 	}
-	from := g.Client + " (from " + g.Origin.Client + ")"
+	from := g.Client + ", " + originText(g.Origin.Client)
 	if g.declared != nil {
-		from = fmt.Sprintf("%s (from %s; the project has %s", g.Client, g.Origin.Client, g.declared.Client)
+		from += "; the project has " + g.declared.Client
 		if g.declared.Model != "" {
 			from += " with model " + escape(g.declared.Model) + ", which is dropped"
 		}
-		from += ")"
 	}
-	line := fmt.Sprintf("binding:%s#%s is lent %s, model %s (from %s), authentication %s, executable %s",
-		escape(g.Binding), escape(g.Slot), from, or(g.Model, "of the client"), g.Origin.Model, or(g.Authentication, "not examined"), or(g.Executable, "not examined"))
+	rows := []row{
+		{"client", from}, {"model", or(g.Model, "not named") + ", " + originText(g.Origin.Model)},
+		{"sign-in", or(g.Authentication, "not examined")},
+	}
+	examined := whole && g.provider.Executable != nil
+	if !examined {
+		rows = append(rows, row{"executable", or(g.Executable, "not examined")})
+	}
 	if g.endpoint != "" {
-		line += ", endpoint " + escape(g.endpoint)
+		rows = append(rows, row{"endpoint", escape(g.endpoint)})
 	}
-	line += fmt.Sprintf(", %d turns", g.MaxTurns)
-	if g.MaxTurns == 1 {
-		line = strings.TrimSuffix(line, "s")
-	}
+	rows = append(rows, row{"prompts", fmt.Sprintf("%d at most in a conversation", g.MaxTurns)})
 	switch {
 	case g.RetainSessions && g.Client == string(nativeinspect.Codex):
-		line += ", may keep sessions"
+		rows = append(rows, row{"sessions", "may be kept"})
 	case g.RetainSessions:
-		line += ", may keep sessions, which " + g.Client + " cannot"
+		rows = append(rows, row{"sessions", "may be kept, which " + g.Client + " cannot"})
 	}
-	return line
+	if examined {
+		rows = append(rows, startRows(g.provider)...)
+	}
+	return aligned(marked("", rows))
 }
 
-// providerLines are everything that an examined client is started with: what its
-// identity is made of.
-func providerLines(p project.Provider) []string {
-	if p.Executable == nil {
+// originText says who decided a part of a grant.
+func originText(origin string) string {
+	switch origin {
+	case originArgument:
+		return "from --agent"
+	case project.ModelFromOperator:
+		return "from the operator's environment"
+	case project.ModelFromClient:
+		return "its own choice"
+	}
+	return "from the project"
+}
+
+// startRows are everything that an examined client is started with and that
+// grantLines has not said: with it, what its identity is made of.
+func startRows(p project.Provider) []row {
+	b, err := json0.Marshal(p)
+	if err != nil {
 		return nil
 	}
-	program := func(role string, e *project.ProviderExecutable) string {
-		return fmt.Sprintf("%s %s %s", role, escape(e.Path), e.Digest)
+	m := members(b)
+	for _, said := range []string{"kind", "contract", "client", "model", "mode", "endpoint"} {
+		delete(m, said)
 	}
-	lines := []string{program("executable", p.Executable)}
-	if p.Helper != nil {
-		lines = append(lines, program("helper", p.Helper))
-	}
-	for _, f := range p.Files {
-		lines = append(lines, fmt.Sprintf("%s %s %s", f.Role, escape(f.Path), f.Digest))
-	}
-	if p.Adapter != nil {
-		lines = append(lines, "adapter "+*p.Adapter)
-	}
-	for _, a := range p.Argv {
-		lines = append(lines, `argument "`+strings.ReplaceAll(escape(a), `"`, `\"`)+`"`)
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
-		lines = append(lines, "variable "+escape(name+"="+p.Env[name]))
-	}
-	return lines
+	return providerRows(m)
 }
 
-// changeLines are the lines below a change: what it was and what it is. In short
-// only what differs is shown, of an object member by member.
+// changeLines are the lines below a change, one item each: of what is new or gone,
+// all; of what is another one, in short only what differs.
 func changeLines(s style, c review.Change, whole bool) []string {
-	if whole {
-		var lines []string
-		if c.Before != nil {
-			lines = append(lines, "- "+compact(c.Before))
-		}
-		if c.After != nil {
-			lines = append(lines, "+ "+compact(c.After))
-		}
-		return lines
+	before, after := rowsOf(c.Kind, c.Before), rowsOf(c.Kind, c.After)
+	switch {
+	case c.Before == nil || c.After == nil:
+		return aligned(marked("", slices.Concat(before, after)))
+	case whole:
+		return aligned(slices.Concat(marked("- ", before), marked("+ ", after)))
 	}
-	before, after := members(c.Before), members(c.After)
-	if before == nil && after == nil {
-		switch {
-		case c.Before == nil:
-			return []string{compact(c.After)}
-		case c.After == nil:
-			return []string{compact(c.Before)}
+	var rows []markedRow
+	for _, label := range labels(before, after) {
+		rows = append(rows, differing(s, label, valuesOf(before, label), valuesOf(after, label))...)
+	}
+	return aligned(rows)
+}
+
+// labels are those of two sides, each once, in their order.
+func labels(before, after []row) []string {
+	var all []string
+	for _, r := range slices.Concat(before, after) {
+		if !slices.Contains(all, r.label) {
+			all = append(all, r.label)
 		}
-		return []string{compact(c.Before) + " " + s.arrow() + " " + compact(c.After)}
+	}
+	return all
+}
+
+func valuesOf(rows []row, label string) []string {
+	var all []string
+	for _, r := range rows {
+		if r.label == label {
+			all = append(all, r.value)
+		}
+	}
+	return all
+}
+
+// differing are the rows of one label that are not the same on both sides. Variables
+// have no order; any other list has: what stands at its beginning and end on both
+// sides is left out.
+func differing(s style, label string, was, is []string) []markedRow {
+	if label == labelVariable {
+		was, is = lacking(was, is), lacking(is, was)
+	}
+	for len(was) > 0 && len(is) > 0 && was[0] == is[0] {
+		was, is = was[1:], is[1:]
+	}
+	for len(was) > 0 && len(is) > 0 && was[len(was)-1] == is[len(is)-1] {
+		was, is = was[:len(was)-1], is[:len(is)-1]
+	}
+	switch {
+	case len(was) == 1 && len(is) == 1:
+		if text := was[0] + " " + s.arrow() + " " + is[0]; cells(text) <= maxArrow {
+			return []markedRow{{"", row{label, text}}}
+		}
+	case len(is) > 1 && slices.Equal(was, []string{noItem}):
+		was = nil
+	case len(was) > 1 && slices.Equal(is, []string{noItem}):
+		is = nil
+	}
+	var rows []markedRow
+	for _, value := range was {
+		rows = append(rows, markedRow{"- ", row{label, value}})
+	}
+	for _, value := range is {
+		rows = append(rows, markedRow{"+ ", row{label, value}})
+	}
+	return rows
+}
+
+// maxArrow is how many columns two values on one line may take.
+const maxArrow = 72
+
+// lacking are the values that others does not have.
+func lacking(values, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return slices.Contains(others, v) })
+}
+
+func marked(mark string, rows []row) []markedRow {
+	var all []markedRow
+	for _, r := range rows {
+		all = append(all, markedRow{mark, r})
+	}
+	return all
+}
+
+// aligned puts the values of rows below each other.
+func aligned(rows []markedRow) []string {
+	width, marks := 0, 0
+	for _, r := range rows {
+		width, marks = max(width, cells(r.label)), max(marks, len(r.mark))
 	}
 	var lines []string
-	for _, name := range slices.Sorted(maps.Keys(merge(before, after))) {
-		was, is := before[name], after[name]
-		switch {
-		case string(was) == string(is):
-		case was == nil:
-			lines = append(lines, plain(name)+" "+plainly(is))
-		case is == nil:
-			lines = append(lines, plain(name)+" "+plainly(was))
-		default:
-			lines = append(lines, plain(name)+" "+plainly(was)+" "+s.arrow()+" "+plainly(is))
+	for _, r := range rows {
+		label := r.label
+		if width > 0 {
+			label += strings.Repeat(" ", width-cells(label)+2)
 		}
+		lines = append(lines, fmt.Sprintf("%-*s", marks, r.mark)+label+r.value)
 	}
 	return lines
 }
 
-// plainWords are the members of a change that are no words by themselves.
-var plainWords = map[string]string{"notRunnable": "not runnable:", "nestedUserns": "user namespaces of its own:", "maxTurns": "turns", "retainSessions": "may keep sessions:"}
-
-func plain(name string) string {
-	if words, ok := plainWords[name]; ok {
-		return words
-	}
-	return escape(name)
-}
-
-// plainly is a value of such a member.
+// plainly is a value in words.
 func plainly(v jsontext.Value) string {
 	switch string(v) {
 	case "true":
@@ -339,15 +397,6 @@ func plainly(v jsontext.Value) string {
 		return "no"
 	}
 	return compact(v)
-}
-
-func merge(a, b map[string]jsontext.Value) map[string]jsontext.Value {
-	all := maps.Clone(a)
-	if all == nil {
-		all = map[string]jsontext.Value{}
-	}
-	maps.Copy(all, b)
-	return all
 }
 
 func members(v jsontext.Value) map[string]jsontext.Value {
