@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/magi-jig/magi-jig/acpframing/json0"
+	"github.com/magi-jig/magi-jig/jig/internal/contract"
 	"github.com/magi-jig/magi-jig/jig/internal/schema0"
 )
 
@@ -57,6 +60,20 @@ func inputHint(raw []byte, e *json0.Error) string {
 		return `a string is written --input '"text"'; the shell needs the outer quotes`
 	}
 	return `a string is JSON only in its quotes: --input '"text"'`
+}
+
+// sending says on which channels a target sends.
+func sending(ports map[string]contract.Port) string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(ports)) {
+		if ports[name].Direction == contract.Send {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "its FLOW.contract.json declares no channel that it sends on"
+	}
+	return "it sends on " + list(names, 8)
 }
 
 var errFolder = errors.New("it is a folder")

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/magi-jig/magi-jig/acpframing/json0"
+	"github.com/magi-jig/magi-jig/jig/internal/contract"
 	"github.com/magi-jig/magi-jig/jig/internal/schema0"
 )
 
@@ -21,7 +22,7 @@ func TestAnInputThatDoesNotFitSaysWhatIsWrong(t *testing.T) {
 		`{"instructions":"","extra":1}`:   " at /extra: there is no such member; it can be a, b, c, d or instructions (false)",
 		`{"instructions":1}`:              " at /instructions: it is of another type; wanted is string (type)",
 		`{"a":{"x":1},"instructions":""}`: " at /a: the member y is missing (dependentRequired)",
-		`{"b":1,"instructions":""}`:       " at /b: it is none of what is possible, or more than one (oneOf)",
+		`{"b":1,"instructions":""}`:       " at /b: it is more than one of what is possible, where one is wanted (oneOf)",
 		`{"c":1,"instructions":""}`:       " at /c: it is none of what is possible (anyOf)",
 		`{"d":"x","instructions":""}`:     " at /d: it has fewer characters than 2 (minLength)",
 	} {
@@ -64,4 +65,13 @@ func TestAnInputFileThatCannotBeReadIsNamed(t *testing.T) {
 		_, err := a.readFile(name)
 		require.Equal(t, want, refusalOf(err).message)
 	}
+}
+
+// Whoever listens to a channel that is not there is told which there are.
+func TestAChannelThatNothingIsSentOnIsAnsweredWithThoseThereAre(t *testing.T) {
+	ports := map[string]contract.Port{"b": {Direction: contract.Send}, "a": {Direction: contract.Send}, "in": {Direction: contract.Receive}}
+	require.Equal(t, "it sends on a, b", sending(ports))
+	delete(ports, "a")
+	delete(ports, "b")
+	require.Equal(t, "its FLOW.contract.json declares no channel that it sends on", sending(ports))
 }

@@ -277,7 +277,7 @@ func checkReceive(p *prepared) error {
 	ports := p.closure.Root.Package.Contract.Ports
 	for _, name := range p.o.receive {
 		if port, ok := ports[name]; !ok || port.Direction != "send" {
-			return refuse(codeInputInvalid, "the target sends nothing on a channel "+name)
+			return refuse(codeInputInvalid, "the target sends nothing on a channel "+name+"; "+sending(ports))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(ports)) {

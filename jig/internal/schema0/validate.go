@@ -199,8 +199,11 @@ func (m *meter) logic(n *node, v *value, note func(*failure), fail func(string))
 		}
 	}
 	if n.oneOf != nil {
-		if passed, _ := count(n.oneOf); passed != 1 {
+		switch passed, _ := count(n.oneOf); {
+		case passed == 0:
 			fail("oneOf")
+		case passed > 1:
+			note(&failure{at: v, schema: n.pointer, keyword: "oneOf", wanted: onlyOne})
 		}
 	}
 	if n.not != nil && m.charge(1) && m.apply(n.not, v) == nil {

@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// onlyOne is wanted by oneOf where more than one of its schemas fits.
+const onlyOne = "one"
+
 // maxWanted bounds what of a schema stands in a message.
 const maxWanted = 200
 
@@ -24,10 +27,11 @@ func (e *InvalidError) Words() string {
 		return "it is of another type; wanted is " + e.Wanted
 	case "enum", "const":
 		return "it is another value; wanted is " + e.Wanted
-	case "anyOf":
+	case "anyOf", "oneOf":
+		if e.Wanted == onlyOne {
+			return "it is more than one of what is possible, where one is wanted"
+		}
 		return "it is none of what is possible"
-	case "oneOf":
-		return "it is none of what is possible, or more than one"
 	case "not":
 		return "it is what it must not be"
 	case "contains":

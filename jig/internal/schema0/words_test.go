@@ -28,6 +28,9 @@ func TestWhatDoesNotFitIsSaidInWords(t *testing.T) {
 		{`{"exclusiveMaximum":3}`, `3`, "it is not less than 3"},
 		{`{"contains":{"const":1}}`, `[2]`, "no item is what one has to be"},
 		{`{"contains":{"const":1},"minContains":2}`, `[1]`, "it has fewer fitting items than 2"},
+		{`{"anyOf":[false]}`, `1`, "it is none of what is possible"},
+		{`{"oneOf":[{"const":1},{"const":2}]}`, `3`, "it is none of what is possible"},
+		{`{"oneOf":[{"const":1},{"type":"number"}]}`, `1`, "it is more than one of what is possible, where one is wanted"},
 		{`{"not":{}}`, `1`, "it is what it must not be"},
 	} {
 		var invalid *schema0.InvalidError
