@@ -28,6 +28,9 @@ func arguments(s *Spec, sources []string, at layout) ([]string, error) {
 	if !s.NestedUserns {
 		a = append(a, "--disable-userns")
 	}
+	if s.Init {
+		a = append(a, "--as-pid-1")
+	}
 	a = append(a, "--proc", "/proc", "--dev", "/dev")
 	for _, t := range s.Tmpfs {
 		a = append(a, "--size", strconv.FormatInt(t.Bytes, 10), "--tmpfs", t.Dest)

@@ -31,7 +31,7 @@ func NativeSpec(n Native) Spec {
 		return slices.ContainsFunc(n.Tmpfs, func(other Tmpfs) bool { return other.Dest == t.Dest })
 	})
 	return Spec{
-		Network: true, NestedUserns: n.NestedUserns,
+		Network: true, NestedUserns: n.NestedUserns, Init: true,
 		Binds: n.Binds, Tmpfs: append(own, n.Tmpfs...), Data: n.Data,
 		Env: []string{"HOME=/home/agent", "TMPDIR=/tmp", "LANG=C.UTF-8", "PATH=/nonexistent"},
 		Dir: "/work", Command: []string{AdapterPath, AdapterCommand},

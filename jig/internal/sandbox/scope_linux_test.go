@@ -147,6 +147,19 @@ func TestOnlyAgreedDescriptorsReachTheCommand(t *testing.T) {
 	require.Equal(t, "0\n1\n2\n3\n", out)
 }
 
+// Bubblewrap's own first process holds the run's lock, and whoever runs as the same
+// user could take it from there, or trace the process and make it outlive its parent.
+func TestAClientCannotSeizeTheFirstProcessOfItsScope(t *testing.T) {
+	lock, err := os.CreateTemp(t.TempDir(), "lock")
+	require.NoError(t, err)
+	defer lock.Close()
+	s := sandbox.NativeSpec(sandbox.Native{Binds: []sandbox.Bind{{probe, sandbox.AdapterPath}}})
+	s.Command, s.Sync = []string{sandbox.AdapterPath, "first"}, lock
+	out, exit := outcome(t, s)
+	require.Equal(t, "pid 1\nlook: true\ntake: operation not permitted\n", out)
+	require.Zero(t, exit.Code)
+}
+
 func TestArgumentsStandInNoCommandLine(t *testing.T) {
 	// rule: J-134
 	s := spec("cat")

@@ -68,6 +68,11 @@ type Spec struct {
 	Network      bool // share the host's network; a Flow never does
 	NestedUserns bool // allow further user namespaces inside (Codex runs its own bubblewrap)
 
+	// Init makes the command the first process of its scope, in place of
+	// bubblewrap's own, which whoever runs as the same user inside may trace and
+	// whose descriptors he may take. The command has to see to both, and to reap.
+	Init bool
+
 	Binds   []Bind
 	Tmpfs   []Tmpfs
 	Data    []Data

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 func main() {
@@ -31,6 +33,20 @@ func main() {
 		fmt.Println(os.Args[2])
 	case "say":
 		fmt.Println(os.Args[2])
+	case "first": // who is the first process, and what its child can do to that one
+		fmt.Println("pid", os.Getpid())
+		unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+		child := exec.Command("/proc/self/exe", "seize")
+		child.Stdout = os.Stdout
+		child.Run()
+	case "seize":
+		_, err := os.ReadDir("/proc/1/fd")
+		fmt.Println("look:", err != nil)
+		fd, err := unix.PidfdOpen(1, 0)
+		if err == nil {
+			_, err = unix.PidfdGetfd(fd, 0, 0)
+		}
+		fmt.Println("take:", err)
 	case "fds":
 		entries, _ := os.ReadDir("/proc/self/fd")
 		for _, e := range entries {
