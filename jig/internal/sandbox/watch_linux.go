@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -16,21 +17,27 @@ func (p *Process) watch() {
 		case <-p.ended:
 			return
 		case <-tick.C:
-			if resident(p.init) > p.limits.MemoryBytes {
+			if resident(p.init, mostWatched) > p.limits.MemoryBytes {
 				p.kill("memory")
 			}
 		}
 	}
 }
 
+// mostWatched is the most processes that are looked at in one go.
+const mostWatched = 4 * NativeTasks
+
 // resident sums the resident bytes of pid and everything below it. A process
-// that ends while it is being looked at counts as nothing.
-func resident(pid int) int64 {
+// that ends while it is being looked at counts as nothing; more than most are
+// above any bound, for nobody knows what the rest of them hold.
+func resident(pid, most int) int64 {
 	var total int64
 	queue := []int{pid}
-	for len(queue) > 0 && len(queue) < 4*NativeTasks {
-		id := strconv.Itoa(queue[0])
-		queue = queue[1:]
+	for at := 0; at < len(queue); at++ {
+		if len(queue) > most {
+			return math.MaxInt64
+		}
+		id := strconv.Itoa(queue[at])
 		if b, err := os.ReadFile("/proc/" + id + "/statm"); err == nil {
 			if fields := strings.Fields(string(b)); len(fields) > 1 {
 				pages, _ := strconv.ParseInt(fields[1], 10, 64)
