@@ -17,7 +17,8 @@
 // `node:` modules. Everything else is refused by name before any code of the
 // package runs. There is no network, no process, no thread, no WebAssembly and
 // no way to make code out of text. Files are those of the package, which cannot
-// be written, and of scratch.
+// be written, and of scratch, which holds at most 16,384 files and folders, for
+// empty ones take memory of the host as well; one more is ENOSPC.
 //
 // # Standard error
 //

@@ -28,7 +28,10 @@ type mount struct {
 
 // files are the folders of a Flow. Everything goes through an os.Root, so no link
 // leads out of one.
-type files struct{ mounts []mount }
+type files struct {
+	mounts []mount
+	made   int // entries, at most, since they were counted
+}
 
 // place is a path inside of one.
 type place struct {
@@ -189,6 +192,10 @@ func (f *files) write(a args) (any, error) {
 			return nil, syscall.EISDIR
 		}
 		return nil, syscall.EINVAL
+	} else if err != nil {
+		if err := f.room(1); err != nil {
+			return nil, err
+		}
 	}
 	file, err := p.root.OpenFile(p.rel, os.O_WRONLY|os.O_CREATE|flags, fs.FileMode(a.int(3))&0o777)
 	if err != nil {
@@ -271,6 +278,9 @@ func (f *files) mkdir(a args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := f.room(1 + strings.Count(p.rel, "/")); err != nil {
+		return nil, err
+	}
 	if !a.bool(1) {
 		return "", p.root.Mkdir(p.rel, 0o777)
 	}
@@ -294,6 +304,9 @@ func (f *files) mkdtemp(a args) (any, error) {
 		name := a.text(0) + strings.NewReplacer("-", "a", "_", "b").Replace(base64.RawURLEncoding.EncodeToString(random[:])[:6])
 		p, err := f.writable(name)
 		if err != nil {
+			return nil, err
+		}
+		if err = f.room(1); err != nil {
 			return nil, err
 		}
 		if err = p.root.Mkdir(p.rel, 0o700); err == nil {
@@ -371,7 +384,8 @@ func (f *files) copy(a args) (any, error) {
 		return nil, err
 	}
 	flags := os.O_WRONLY | os.O_CREATE
-	switch there, err := to.root.Stat(to.rel); {
+	there, err := to.root.Stat(to.rel)
+	switch {
 	case a.bool(2):
 		flags |= os.O_EXCL
 	case err == nil && os.SameFile(info, there):
@@ -380,6 +394,11 @@ func (f *files) copy(a args) (any, error) {
 		return nil, syscall.EISDIR
 	default:
 		flags |= os.O_TRUNC
+	}
+	if err != nil {
+		if err := f.room(1); err != nil {
+			return nil, err
+		}
 	}
 	file, err := to.root.OpenFile(to.rel, flags, 0o666)
 	if err != nil {
