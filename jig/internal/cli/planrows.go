@@ -204,7 +204,7 @@ func flatRows(at string, v jsontext.Value) []row {
 		}
 		var rows []row
 		for _, name := range slices.Sorted(maps.Keys(m)) {
-			rows = append(rows, flatRows(strings.TrimPrefix(at+"."+escape(name), "."), m[name])...)
+			rows = append(rows, flatRows(wayTo(at, escape(name)), m[name])...)
 		}
 		return rows
 	case '[':
@@ -213,11 +213,24 @@ func flatRows(at string, v jsontext.Value) []row {
 		}
 		var rows []row
 		for i, item := range items {
-			rows = append(rows, flatRows(at+"."+strconv.Itoa(i), item)...)
+			rows = append(rows, flatRows(wayTo(at, strconv.Itoa(i)), item)...)
 		}
 		return rows
 	case '"':
 		return []row{{at, quoted(compact(v))}}
 	}
 	return []row{{at, compact(v)}}
+}
+
+// maxWay is how many bytes the way to a value has at most.
+const maxWay = 200
+
+// wayTo is the way to a member or an item; of a long one its end. Names are an
+// author's, and each stands in the way to everything below it.
+func wayTo(at, name string) string {
+	way := strings.TrimPrefix(at+"."+name, ".")
+	if len(way) > maxWay {
+		way = "…" + strings.ToValidUTF8(way[len(way)-maxWay:], "")
+	}
+	return way
 }

@@ -294,30 +294,30 @@ func changeLines(s style, c review.Change, whole bool) []string {
 	case whole:
 		return aligned(slices.Concat(marked("- ", before), marked("+ ", after)))
 	}
+	was, is := byLabel(before), byLabel(after)
 	var rows []markedRow
-	for _, label := range labels(before, after) {
-		rows = append(rows, differing(s, label, valuesOf(before, label), valuesOf(after, label))...)
-	}
-	return aligned(rows)
-}
-
-// labels are those of two sides, each once, in their order.
-func labels(before, after []row) []string {
-	var all []string
+	seen := map[string]bool{}
 	for _, r := range slices.Concat(before, after) {
-		if !slices.Contains(all, r.label) {
-			all = append(all, r.label)
+		if !seen[r.label] {
+			seen[r.label] = true
+			rows = append(rows, differing(s, r.label, was[r.label], is[r.label])...)
 		}
 	}
-	return all
+	lines := aligned(rows)
+	if c.Kind == review.KindSettings && len(lines) > plannedSettings {
+		lines = append(lines[:plannedSettings], fmt.Sprintf("and %d more, with --details", len(lines)-plannedSettings))
+	}
+	return lines
 }
 
-func valuesOf(rows []row, label string) []string {
-	var all []string
+// plannedSettings is how many settings a plan names where nobody asked for details.
+const plannedSettings = 40
+
+// byLabel are the values of each label, in their order.
+func byLabel(rows []row) map[string][]string {
+	all := map[string][]string{}
 	for _, r := range rows {
-		if r.label == label {
-			all = append(all, r.value)
-		}
+		all[r.label] = append(all[r.label], r.value)
 	}
 	return all
 }
@@ -371,17 +371,20 @@ func marked(mark string, rows []row) []markedRow {
 	return all
 }
 
-// aligned puts the values of rows below each other.
+// maxLabel is how wide the labels of a list may make it.
+const maxLabel = 32
+
+// aligned puts the values of rows below each other, but those behind a long label.
 func aligned(rows []markedRow) []string {
 	width, marks := 0, 0
 	for _, r := range rows {
-		width, marks = max(width, cells(r.label)), max(marks, len(r.mark))
+		width, marks = max(width, min(cells(r.label), maxLabel)), max(marks, len(r.mark))
 	}
 	var lines []string
 	for _, r := range rows {
 		label := r.label
 		if width > 0 {
-			label += strings.Repeat(" ", width-cells(label)+2)
+			label += strings.Repeat(" ", max(width-cells(label), 0)+2)
 		}
 		lines = append(lines, fmt.Sprintf("%-*s", marks, r.mark)+label+r.value)
 	}

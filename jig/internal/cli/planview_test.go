@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -133,4 +134,39 @@ func TestAPlanIsInWords(t *testing.T) {
 	require.Equal(t, []string{"- " + long, "+ " + long + "1"}, change(review.KindPackage, `"`+long+`"`, `"`+long+`1"`))
 	require.Equal(t, []string{"sha256:1 -> sha256:2"}, change(review.KindPackage, `"sha256:1"`, `"sha256:2"`))
 	require.Equal(t, []string{"- sha256:1", "+ sha256:2"}, changeLines(s, review.Change{Kind: review.KindPackage, Before: jsontext.Value(`"sha256:1"`), After: jsontext.Value(`"sha256:2"`)}, true))
+}
+
+// Settings may have tens of thousands of values: a plan stays short.
+func TestAPlanOfManySettingsStaysShort(t *testing.T) {
+	settings := func(value string) jsontext.Value {
+		var b strings.Builder
+		for i := range 20_000 {
+			fmt.Fprintf(&b, `,"n%d":%s`, i, value)
+		}
+		return jsontext.Value("{" + b.String()[1:] + "}")
+	}
+	c := review.Change{Kind: review.KindSettings, Op: review.OpChange, Before: settings("1"), After: settings("2")}
+	lines := changeLines(style{}, c, false)
+	require.Len(t, lines, plannedSettings+1)
+	require.Equal(t, "and 19960 more, with --details", lines[plannedSettings])
+	require.Len(t, changeLines(style{}, c, true), 40_000)
+}
+
+// No names of an author make a plan much larger than what it shows.
+func TestALongNameStandsOnceInAPlan(t *testing.T) {
+	const levels = 90
+	name := `{"` + strings.Repeat("ä", 500) + `":`
+	var items strings.Builder
+	for range 60_000 {
+		items.WriteString(",1")
+	}
+	settings := jsontext.Value(`{"deep":` + strings.Repeat(name, levels) + "[" + items.String()[1:] + "]" + strings.Repeat("}", levels) + `,"short":2}`)
+	lines := changeLines(style{}, review.Change{Kind: review.KindSettings, Op: review.OpAdd, After: settings}, true)
+	require.Len(t, lines, 60_001)
+	total := 0
+	for _, line := range lines {
+		total += len(line)
+	}
+	require.Less(t, total, 60_001*300)
+	require.Equal(t, "short"+strings.Repeat(" ", maxLabel-5+2)+"2", lines[60_000])
 }
