@@ -93,6 +93,16 @@ func problem(otherwise Stage, err error) Finding {
 	return Finding{Stage: otherwise, Problem: &d}
 }
 
-// Refused is what a review says about a client that cannot be examined: err is that
-// of [Inspect]. It is said where the file concerned is shown beside it.
-func Refused(client nativeinspect.Client, err error) error { return inspected(client, err, false) }
+// Refused is what an inspection says about a client that cannot be examined: err is
+// that of [Inspect]. It is said where the file concerned is shown beside it, and no
+// review is under way.
+func Refused(client nativeinspect.Client, err error) error {
+	err = inspected(client, err, false)
+	var r *project.Refusal
+	if errors.As(err, &r) {
+		for i := range r.Diagnostics {
+			r.Diagnostics[i].Hint = strings.TrimSuffix(r.Diagnostics[i].Hint, afterwards)
+		}
+	}
+	return err
+}

@@ -120,7 +120,7 @@ func correction(client nativeinspect.Client, s Stage) string {
 	case nativeinspect.Codex:
 		switch s {
 		case StageLogin:
-			return `Set cli_auth_credentials_store = "file" in Codex's config.toml, run codex login, and run codex once when the login is older than an hour`
+			return "Run codex login, and run codex once when the login is older than an hour; or set OPENAI_API_KEY and OPENAI_MODEL to use a key"
 		case StageAPI:
 			return "Set OPENAI_API_KEY to a key, leave OPENAI_BASE_URL out or make it https without credentials, query and fragment, and leave OPENAI_API out or make it responses"
 		case StageModel:

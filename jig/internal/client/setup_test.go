@@ -227,3 +227,11 @@ func TestAnOpenerNeedsTheProgramThatWillDriveTheClient(t *testing.T) {
 	require.NoError(t, err)
 	require.WithinDuration(t, time.Now(), o.o.Now(), time.Minute)
 }
+
+func TestAnInspectionSpeaksOfNoReview(t *testing.T) {
+	var refused *project.Refusal
+	require.ErrorAs(t, Refused(nativeinspect.Codex, &nativeinspect.Refusal{Client: nativeinspect.Codex, Stage: nativeinspect.StageExecutable}), &refused)
+	require.Len(t, refused.Diagnostics, 1)
+	require.NotEmpty(t, refused.Diagnostics[0].Hint)
+	require.NotContains(t, refused.Diagnostics[0].Hint, "review")
+}
