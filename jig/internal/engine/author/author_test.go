@@ -404,17 +404,6 @@ func TestARefusalSaysWhatThereIs(t *testing.T) {
 	require.EqualError(t, err, "/bodySchema/properties/a/type: a type is one of null, boolean, number, integer, string, array, object (SCHEMA_INVALID)")
 }
 
-// rule: P-187
-func TestAPointerIsFoundInItsFile(t *testing.T) {
-	raw := "{\n  \"kind\": \"http\",\n  \"a/b\": [1, {\"c\": true}]\n}"
-	for pointer, want := range map[string][2]int{
-		"": {1, 1}, "/kind": {2, 11}, "/a~1b": {3, 10}, "/a~1b/1": {3, 14}, "/a~1b/1/c": {3, 20}, "/none": {1, 1},
-	} {
-		line, column := author.Position([]byte(raw), pointer)
-		require.Equal(t, want, [2]int{line, column}, pointer)
-	}
-}
-
 func FuzzDeclarations(f *testing.F) {
 	for _, seed := range []string{
 		`{"flows":{"kind":"discover","roots":["a"]},"agents":["pi"],"defaultProviders":{"x":"flow:y"}}`,

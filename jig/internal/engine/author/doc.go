@@ -75,40 +75,6 @@ func unavailable(pointer, what string) error {
 	return &Error{Pointer: pointer, Reason: what + " are not offered by this host", cause: ErrFeature}
 }
 
-// Position finds the line and column of the value that pointer names in raw,
-// both from 1; columns count bytes. It gives the whole document's where there is
-// no such value.
-func Position(raw []byte, pointer string) (line, column int) {
-	at := locate(raw, pointer)
-	before := string(raw[:at])
-	return 1 + strings.Count(before, "\n"), at - strings.LastIndexByte(before, '\n')
-}
-
-func locate(raw []byte, pointer string) int {
-	d := jsontext.NewDecoder(strings.NewReader(string(raw)))
-	start := func() int {
-		at := int(d.InputOffset())
-		for at < len(raw) && strings.IndexByte(" \t\r\n,:", raw[at]) >= 0 {
-			at++
-		}
-		return at
-	}
-	if pointer == "" {
-		return start()
-	}
-	for {
-		at := start()
-		if _, err := d.ReadToken(); err != nil {
-			return 0
-		}
-		kind, length := d.StackIndex(d.StackDepth())
-		isName := kind == '{' && length%2 == 1
-		if string(d.StackPointer()) == pointer && !isName {
-			return at
-		}
-	}
-}
-
 // object reads a closed object: only the members in known, and those in need.
 func object(raw jsontext.Value, pointer string, need, optional []string) (map[string]jsontext.Value, error) {
 	members := map[string]jsontext.Value{}
