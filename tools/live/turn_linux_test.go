@@ -5,11 +5,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/magi-jig/magi-jig/magid/scripted"
 )
@@ -28,12 +30,37 @@ func newModel(t *testing.T) *model {
 	m := &model{Server: s, home: t.TempDir()}
 	m.authority = m.file(t, "authority.pem", string(s.Authority()))
 	t.Cleanup(func() {
+		endOrphans(t)
 		require.NoError(t, s.Close())
 		require.NoError(t, lookups.SetReadDeadline(time.Now()))
 		n, err := lookups.Read(make([]byte, 1500))
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded, "a name was looked up: %d", n)
 	})
 	return m
+}
+
+// endOrphans ends what is left of an agent whose own process was waited for: it may
+// still write into its home, which is about to be deleted.
+func endOrphans(t *testing.T) {
+	for range 100 {
+		lists, err := filepath.Glob("/proc/self/task/*/children")
+		require.NoError(t, err)
+		left := 0
+		for _, list := range lists {
+			b, _ := os.ReadFile(list) // of a thread that may have ended
+			for field := range strings.FieldsSeq(string(b)) {
+				pid, err := strconv.Atoi(field)
+				require.NoError(t, err)
+				left++
+				_ = unix.Kill(pid, unix.SIGKILL)
+				_, _ = unix.Wait4(pid, nil, 0, nil)
+			}
+		}
+		if left == 0 {
+			return // their children would have come here too
+		}
+	}
+	t.Error("an agent's processes do not end")
 }
 
 func (m *model) file(t *testing.T, name, text string) string {
