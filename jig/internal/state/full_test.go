@@ -17,11 +17,16 @@ func TestComplaintB7_64OhMyPi8596AFullDiskIsAFailureAndTearsNothing(t *testing.T
 		fillDisk(t, dir)
 		return
 	}
-	dir := t.TempDir()
-	// A mount namespace of its own, and a disk of 2 MiB in it.
-	cmd := exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-ec", `mount -t tmpfs -o size=2m,mode=0700 full "$STATE_TEST_FULL"; exec "$0" -test.run "$1"`,
-		os.Args[0], "^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), "STATE_TEST_FULL="+dir)
+	onSmallDisk(t, "STATE_TEST_FULL")
+}
+
+// onSmallDisk runs the test again in a mount namespace of its own, with a disk of
+// 2 MiB at the folder that the variable names.
+func onSmallDisk(t *testing.T, variable string) {
+	t.Helper()
+	cmd := exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-ec", `mount -t tmpfs -o size=2m,mode=0700 full "$2"; exec "$0" -test.run "$1"`,
+		os.Args[0], "^"+t.Name()+"$", t.TempDir())
+	cmd.Env = append(os.Environ(), variable+"="+cmd.Args[len(cmd.Args)-1])
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "PASS")
@@ -95,11 +100,5 @@ func TestAReadOnlyDiskIsNotADamagedState(t *testing.T) {
 		require.NoError(t, d.View(func(*Tx) error { return nil }))
 		return
 	}
-	dir := t.TempDir()
-	cmd := exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-ec", `mount -t tmpfs -o size=2m,mode=0700 full "$STATE_TEST_READONLY"; exec "$0" -test.run "$1"`,
-		os.Args[0], "^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), "STATE_TEST_READONLY="+dir)
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	require.Contains(t, string(out), "PASS")
+	onSmallDisk(t, "STATE_TEST_READONLY")
 }
